@@ -1,11 +1,16 @@
 """DescribeGroups, ConsumerGroupDescribe and ListGroups: the administrator's view of groups."""
 
+from collections.abc import Iterator
+from itertools import islice, product
 from typing import Final
 
+from reference_coordinator.core.effects import Permitted
 from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
 from reference_coordinator.core.ids import GroupId
 from reference_coordinator.core.java import trim
 from reference_coordinator.core.map_order import partitions_in_java_hash_map_order
+from reference_coordinator.groups.classic.answers import MOST_ORDERS, ORDER_REASON
+from reference_coordinator.groups.classic.group import ClassicGroup
 from reference_coordinator.groups.classic.lookups import as_classic_group, classic_group
 from reference_coordinator.groups.consumer.describing import as_described_consumer_group
 from reference_coordinator.groups.consumer.lookups import consumer_group
@@ -48,6 +53,26 @@ def describe_groups(
         _describe_group(shard, request, group_id, api_version=api_version)
         for group_id in in_answer_order(shard, request.groups)
     )
+
+
+def permitted_descriptions(
+    shard: CoordinatorShard, described: tuple[DescribedGroup, ...]
+) -> tuple[Permitted, ...]:
+    """Return the permitted answers: topics of former consumer groups' assignments come in any order.
+
+    Decided in: Utils#toConsumerProtocolAssignment (4.3.1).
+    """
+    choices = [tuple(_permitted(shard, each)) for each in described]
+    any_of = tuple(islice(product(*choices), MOST_ORDERS))
+    return (Permitted(field="groups", any_of=any_of, reason=ORDER_REASON),) if len(any_of) > 1 else ()
+
+
+def _permitted(shard: CoordinatorShard, described: DescribedGroup) -> Iterator[DescribedGroup]:
+    group = shard.find_group(described.group_id)
+    if isinstance(group, ClassicGroup) and group.has_permitted_orders:
+        yield from islice(group.permitted_descriptions(described), MOST_ORDERS)
+    else:
+        yield described
 
 
 def _describe_group(

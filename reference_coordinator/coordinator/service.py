@@ -7,7 +7,12 @@ A handler raises CoordinatorError to refuse a request, or returns the records to
 from typing import Final
 
 from reference_coordinator import messages
-from reference_coordinator.coordinator.admin import consumer_group_describe, describe_groups, list_groups
+from reference_coordinator.coordinator.admin import (
+    consumer_group_describe,
+    describe_groups,
+    list_groups,
+    permitted_descriptions,
+)
 from reference_coordinator.coordinator.deletion import delete_groups
 from reference_coordinator.coordinator.share_groups import administer_share_groups, hear_share_member
 from reference_coordinator.coordinator.streams_groups import hear_streams_member, streams_group_describe
@@ -135,7 +140,8 @@ def _dispatch_to_many_groups(
             shard.respond(token, offset_fetch(shard, request))
         case messages.DescribeGroupsRequest():
             described = describe_groups(shard, request, api_version=context.api_version)
-            shard.respond(token, messages.DescribeGroupsResponse(groups=described))
+            response = messages.DescribeGroupsResponse(groups=described)
+            shard.respond(token, response, permitted_descriptions(shard, described))
         case messages.ListGroupsRequest():
             shard.respond(token, list_groups(shard, request))
         case messages.ConsumerGroupDescribeRequest():

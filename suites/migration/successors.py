@@ -46,6 +46,20 @@ def a_classic_successor_gets_its_own_part(conversation: Conversation) -> None:
     beats(cat)
 
 
+@scenario("migration/replace/two-topics", source="Utils#toConsumerProtocolAssignment", clauses=("MG-26",))
+def a_classic_successor_gets_topics_in_any_order(conversation: Conversation) -> None:
+    """The topics of an assignment come in any order if the coordinator translates it for a classic member."""
+    topics = ("orders", "payments")
+    bob = conversation.member("bob", instance_id="one")
+    bob.enters(*topics, assigned={"orders": (0, 1, 2), **BOTH})
+    ana = conversation.actor("ana", group_instance_id="one")
+
+    ana.asks(join(topics=topics), expect.join_group(error_code="NONE", leader="", members=()))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Stable"))
+    ana.asks(ask.sync_group(version=5), error_code="NONE")
+    beats(ana)
+
+
 @scenario(
     "migration/replace/restart",
     source="ConsumerGroup#createGroupTombstoneRecordsWithReplacedMember",

@@ -25,6 +25,9 @@ from reference_coordinator.messages import (
 )
 from reference_coordinator.runtime.error_responses import join_error
 
+MOST_ORDERS = 24
+"""How many permitted orders of topics an answer has at most."""
+ORDER_REASON = "topics come in the order of a hash map by their ids, which chance chooses"
 _LEADER_REASON = "the leader was chosen in the order of a hash map of random member ids"
 
 
@@ -97,6 +100,14 @@ def sync_result(group: ClassicGroup, member: ClassicGroupMember) -> SyncGroupRes
         protocol_name=group.protocol_name,
         assignment=member.assignment,
     )
+
+
+def permitted_assignments(orders: tuple[bytes, ...]) -> tuple[Permitted, ...]:
+    """Return the permitted values of a SyncGroup's assignment, from the permitted orders of its topics.
+
+    Decided in: Utils#toConsumerProtocolAssignment (4.3.1).
+    """
+    return (Permitted(field="assignment", any_of=orders, reason=ORDER_REASON),) if orders else ()
 
 
 def complete_join_future(

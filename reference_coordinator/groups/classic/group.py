@@ -1,7 +1,8 @@
 """A classic group: its members, and the operations that groups of every type provide."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import assert_never
 
 from typing_extensions import override
@@ -97,6 +98,26 @@ class ClassicGroup(ClassicGroupMembership):
             ),
             authorized_operations=authorized_operations,
         )
+
+    @property
+    def has_permitted_orders(self) -> bool:
+        """Whether the coordinator made an assignment of several topics: the group was a consumer group."""
+        return any(each.assignment_orders for each in self.members.values())
+
+    def permitted_descriptions(self, described: DescribedGroup) -> Iterator[DescribedGroup]:
+        """Yield a description with each permitted order of topics in the assignments, its own first."""
+        orders = [
+            self.members[each.member_id].orders_of(each.member_assignment)
+            if each.member_id in self.members
+            else (each.member_assignment,)
+            for each in described.members
+        ]
+        for assignments in product(*orders):
+            members = tuple(
+                replace(member, member_assignment=assignment)
+                for member, assignment in zip(described.members, assignments, strict=True)
+            )
+            yield replace(described, members=members)
 
     @override
     def validate_offset_commit(

@@ -26,6 +26,8 @@ class ClassicGroupMember:
     supported_protocols: tuple[JoinGroupRequestProtocol, ...]
     """In the order of the member's preference."""
     assignment: bytes = b""
+    assignment_orders: tuple[bytes, ...] = ()
+    """The permitted forms of an assignment that the coordinator made: its topics are in a map's order."""
     counts_as_static: bool = False
     """Whether the member stays when it misses a rebalance, although it has no instance id."""
     is_new: bool = False
@@ -59,6 +61,10 @@ class ClassicGroupMember:
         if self.is_new:
             return False
         return self.is_awaiting_join or self.is_awaiting_sync
+
+    def orders_of(self, assignment: bytes) -> tuple[bytes, ...]:
+        """Return the permitted forms of the member's assignment as shown; only itself if a client made it."""
+        return self.assignment_orders if assignment in self.assignment_orders else (assignment,)
 
     def metadata(self, protocol_name: str | None) -> bytes:
         """Return the member's metadata for a protocol. Source: ClassicGroupMember#metadata (4.3.1).

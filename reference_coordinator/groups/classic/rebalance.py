@@ -186,7 +186,7 @@ def reset_and_propagate_assignment_with_error(
     """
     assert group.state is ClassicGroupState.COMPLETING_REBALANCE
     for member in group.members.values():
-        member.assignment = b""
+        member.assignment, member.assignment_orders = b"", ()
     propagate_assignment(shard, group, error)
 
 
@@ -199,7 +199,7 @@ def set_and_propagate_assignment(
     """
     assert group.state is ClassicGroupState.COMPLETING_REBALANCE
     for member in group.members.values():
-        member.assignment = assignments.get(member.member_id, b"")
+        member.assignment, member.assignment_orders = assignments.get(member.member_id, b""), ()
     propagate_assignment(shard, group, Errors.NONE)
 
 

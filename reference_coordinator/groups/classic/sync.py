@@ -8,7 +8,11 @@ from typing_extensions import override
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GenerationId, MemberId
 from reference_coordinator.core.values import value
-from reference_coordinator.groups.classic.answers import new_group_metadata_record, sync_result
+from reference_coordinator.groups.classic.answers import (
+    new_group_metadata_record,
+    permitted_assignments,
+    sync_result,
+)
 from reference_coordinator.groups.classic.deadlines import SyncKey
 from reference_coordinator.groups.classic.group import ClassicGroup
 from reference_coordinator.groups.classic.rebalance import (
@@ -53,7 +57,8 @@ def classic_group_sync_to_classic_group(
         case ClassicGroupState.STABLE:
             remove_pending_sync_member(shard, group, sync.request.member_id)
             member = group.members[sync.request.member_id]
-            shard.respond(sync.token, sync_result(group, member))
+            permitted = permitted_assignments(member.assignment_orders)
+            shard.respond(sync.token, sync_result(group, member), permitted)
             if shard.profile.has(Behaviour.SYNC_IN_STABLE_REFRESHES_SESSION):
                 reschedule_classic_group_member_heartbeat(shard, group, member)
         case ClassicGroupState.EMPTY | ClassicGroupState.DEAD:

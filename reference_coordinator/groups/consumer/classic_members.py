@@ -4,12 +4,16 @@ from reference_coordinator import messages
 from reference_coordinator.core.consumer_records import MemberState
 from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
 from reference_coordinator.core.ids import UNKNOWN_MEMBER_ID, GenerationId, GroupInstanceId, MemberId
+from reference_coordinator.groups.classic.answers import permitted_assignments
 from reference_coordinator.groups.classic.leave import leave_result, left
 from reference_coordinator.groups.classic.subscription import (
     CONSUMER_PROTOCOL_TYPE,
     SubscriptionSchemaError,
 )
-from reference_coordinator.groups.consumer.embedded_protocol import assignment_like, permitted_assignments
+from reference_coordinator.groups.consumer.embedded_protocol import (
+    assignment_like,
+    assignment_orders,
+)
 from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.groups.consumer.leave import consumer_group_fence_members
 from reference_coordinator.groups.consumer.lookups import static_member_or_throw
@@ -53,7 +57,7 @@ def classic_group_sync_to_consumer_group(
             protocol_name=request.protocol_name,
             assignment=assignment,
         ),
-        permitted=permitted_assignments(assignment),
+        permitted=permitted_assignments(assignment_orders(assignment)),
     )
 
 

@@ -15,7 +15,7 @@ from reference_coordinator.groups.classic.subscription import (
     CONSUMER_PROTOCOL_TYPE,
     SubscriptionSchemaError,
 )
-from reference_coordinator.groups.consumer.embedded_protocol import assignment_like
+from reference_coordinator.groups.consumer.embedded_protocol import assignment_like, assignment_orders
 from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.groups.consumer.member import ConsumerGroupMember
 from reference_coordinator.groups.consumer.record_helpers import group_tombstone_records
@@ -141,6 +141,7 @@ def from_consumer_group(
         source = replaced.member_id if takes_over and replaced is not None else each.member_id
         target = group.target_assignment_of(source)
         each.assignment = assignment_like(each.metadata(classic.protocol_name), target, shard.metadata_image)
+        each.assignment_orders = assignment_orders(each.assignment)
     return classic
 
 

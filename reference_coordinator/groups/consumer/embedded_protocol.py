@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from itertools import islice, permutations
 from typing import Final
 
-from reference_coordinator.core.effects import Permitted
 from reference_coordinator.core.errors import IllegalStateError
 from reference_coordinator.core.ids import TopicId
 from reference_coordinator.core.java import MENDED
 from reference_coordinator.core.metadata_image import MetadataImage
 from reference_coordinator.core.values import value
+from reference_coordinator.groups.classic.answers import MOST_ORDERS
 from reference_coordinator.groups.classic.subscription import ProtocolReader, SubscriptionSchemaError
 from reference_coordinator.groups.consumer.current_assignment import OwnedPartitions
 from reference_coordinator.profile.behaviours import Behaviour
@@ -25,8 +25,6 @@ _OWNED_PARTITIONS_SINCE: Final = 1
 _GENERATION_SINCE: Final = 2
 _RACK_SINCE: Final = 3
 _NULL: Final = -1
-_MOST_ORDERS: Final = 24
-_ORDER_REASON: Final = "topics come in the order of a hash map by their ids, which chance chooses"
 
 _NamedPartitions = tuple[tuple[str, tuple[int, ...]], ...]
 
@@ -146,8 +144,8 @@ def assignment_like(
     return serialize_assignment(known, version=version)
 
 
-def permitted_assignments(assignment: bytes) -> tuple[Permitted, ...]:
-    """Return the permitted orders of an assignment's topics, only some of them if there are many.
+def assignment_orders(assignment: bytes) -> tuple[bytes, ...]:
+    """Return an assignment with each permitted order of its topics, its own first; at most `MOST_ORDERS`.
 
     Decided in: Utils#toConsumerProtocolAssignment (4.3.1).
     """
@@ -155,9 +153,8 @@ def permitted_assignments(assignment: bytes) -> tuple[Permitted, ...]:
     topics = _assignment(ProtocolReader(assignment)).assigned_partitions
     if len(topics) <= 1:
         return ()
-    orders = islice(permutations(topics), _MOST_ORDERS)
-    any_of = tuple(serialize_assignment(each, version=version) for each in orders)
-    return (Permitted(field="assignment", any_of=any_of, reason=_ORDER_REASON),)
+    orders = islice(permutations(topics), MOST_ORDERS)
+    return tuple(serialize_assignment(each, version=version) for each in orders)
 
 
 def to_topic_partitions(owned: _NamedPartitions, image: MetadataImage) -> OwnedPartitions:
