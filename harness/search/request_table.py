@@ -106,9 +106,13 @@ NEXT_IN_TRANSACTION: Final[Mapping[str, str]] = {
     "EndTxn": "AddOffsetsToTxn",
 }
 """The next request in a producer's transaction, by its last one."""
-_GOES_ON: Final = ("InitProducerId", "EndTxn")
+_ENDS_TRANSACTION: Final = ("InitProducerId", "EndTxn")
 """Requests that are answered before a transaction has ended in all logs."""
-_SUBSCRIBES: Final = "subscribed_topic_names"
+_GOES_ON: Final[Mapping[str, str]] = {
+    "ConsumerGroupHeartbeat": "subscribed_topic_regex",
+    "ShareGroupHeartbeat": "subscribed_topic_names",
+}
+"""The argument with which a request is answered before regular expressions or share states are there."""
 _TRANSACTION_SHARE: Final = 0.3
 _RIGHT: Final[Mapping[Membership, Sequence[str]]] = {
     Membership.OUTSIDE: ("JoinGroup",),
@@ -149,8 +153,8 @@ def is_unsettled(moves: Sequence[Move], settles_ms: int) -> bool:
         if isinstance(move, Wait) and move.duration_ms >= settles_ms:
             return False
         if isinstance(move, Ask):
-            subscribes = move.api == "ShareGroupHeartbeat" and bool(move.arguments.get(_SUBSCRIBES))
-            return move.api in _GOES_ON or subscribes
+            named = move.arguments.get(_GOES_ON.get(move.api, ""))
+            return move.api in _ENDS_TRANSACTION or bool(named)
     return False
 
 
