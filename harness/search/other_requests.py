@@ -20,8 +20,8 @@ _WITH_STORE: Final = streams.topology(streams.subtopology(changelogs=(streams.to
 _NO_TASKS: Final = {"active_tasks": (), "standby_tasks": (), "warmup_tasks": ()}
 _ACQUIRED: Final = ((0, 0, (1,)), (0, 1, (2,)), (0, 0, (3,)), (1, 1, (1,)), (0, 2, (1, 2, 3)), (5, 9, (1,)))
 """First offset, last offset and acknowledgement types."""
-_NOBODYS: Final = 2**40
-"""A producer id that no broker gives; with that of another conversation, its transaction would matter."""
+_NOBODYS: Final = 9_999
+"""A producer id that hardly any producer has."""
 
 
 def share_group_heartbeat(at: Situation) -> None:
@@ -133,11 +133,13 @@ def init_producer_id(at: Situation) -> None:
     at.puts(0.1, "transaction_timeout_ms", 0, 5_000, 900_001)
 
 
-def _of_producer(at: Situation) -> None:
+def _of_producer(at: Situation, *, writes: bool = False) -> None:
+    """Name the actor as the producer, or another one, unless the log that others share would tell of it."""
     own_id, own_epoch = Ref(at.speaker.name, "producer_id"), Ref(at.speaker.name, "producer_epoch")
     at.arguments.update(producer_id=own_id, producer_epoch=own_epoch)
     at.puts(0.1, "producer_epoch", own_epoch - 1, own_epoch + 1)
-    at.puts(0.06, "producer_id", *((_NOBODYS,) if at.tempo.shares_broker else (9_999, own_id + 1)))
+    others = (own_id,) if writes and at.tempo.shares_broker else (_NOBODYS, own_id + 1)
+    at.puts(0.06, "producer_id", *others)
     at.puts(0.05, "transactional_id", OTHER_GROUP)
 
 
@@ -151,7 +153,7 @@ def add_offsets_to_txn(at: Situation) -> None:
 def txn_offset_commit(at: Situation) -> None:
     """Commit offsets with a transaction, as a member or without membership."""
     at.puts_version("TxnOffsetCommit", 0.5)
-    _of_producer(at)
+    _of_producer(at, writes=True)
     at.arguments["topics"] = at.rng.choice(
         ({"orders": {0: 7}}, {"payments": {1: 5, 0: 1}}, {"nowhere": {0: 1}})
     )
