@@ -183,8 +183,8 @@ def _reference_fault(
     steps: tuple[Step, ...],
 ) -> str | None:
     if isinstance(ref, TopicId):
-        is_known = any(isinstance(step, Repeat) and step.api == "Metadata" for step in steps[:index])
-        return None if is_known else "which nobody has looked up by then"
+        answered = [step.api for step in steps[:index] if isinstance(step, Receive | Repeat)]
+        return None if "Metadata" in answered else "which nobody has looked up by then"
     if isinstance(ref, AnswerRef):
         answers = ref.step < index and isinstance(steps[ref.step], Receive | Repeat)
         return None if answers else "where no answer came before"

@@ -14,6 +14,8 @@ _PROTOCOLS: Final[Sequence[Sequence[tuple[str, bytes]]]] = (
     (*ask.RANGE, *ask.ROUND_ROBIN),
     (*ask.ROUND_ROBIN, *ask.RANGE),
     (("range", _PAYMENTS),),
+    (("range", ask.subscription("orders", version=3, owned={"orders": (0,)}, rack="rack-1")),),
+    (("range", ask.subscription("orders")[:-3]),),
     (("range", b""),),
     (),
 )
@@ -36,7 +38,17 @@ _PARTITIONS: Final[Sequence[object]] = (
 )
 
 
-_REGEXES: Final = ("ord.*", "pay.*", "", "(", r"\Qorders\E", r"o\C*", "[a-p]+s")
+_REGEXES: Final = (
+    "ord.*",
+    "pay.*",
+    "",
+    "(",
+    r"\Qorders\E",
+    r"o\C*",
+    "[a-p]+s",
+    r"\p{Ll}+s",
+    r"[\d\PL]*pay\pL+",
+)
 """Regexes with syntax that is allowed, and with syntax that is not."""
 _ANY_TOPIC: Final = r"\w+"
 """A regex that internal topics match, too. On a shared broker, other conversations make some of them."""

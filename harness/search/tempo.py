@@ -45,7 +45,10 @@ VIRTUAL: Final = Tempo(
         {"group.initial.rebalance.delay.ms": "3000"},
     ),
     configs_of={
-        GroupType.CONSUMER: ({"group.consumer.max.size": "2"},),
+        GroupType.CONSUMER: (
+            {"group.consumer.max.size": "2"},
+            {"group.consumer.migration.policy": "disabled"},
+        ),
         GroupType.SHARE: ({"group.share.max.size": "1"},),
         GroupType.STREAMS: (
             *({"group.streams.num.standby.replicas": "1"},) * 4,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from harness.scenario import Conversation, Member, ScenarioError, record, scenario
+from harness.scenario import Conversation, Member, ScenarioError, ask, expect, record, scenario
 from harness.scenario.bindings import Bindings
 from harness.scenario.errors import UnboundReferenceError
 from harness.scenario.registry import ScenarioFunction
@@ -82,6 +82,19 @@ def test_a_topic_that_nobody_looked_up_is_a_fault_of_the_script() -> None:
 
     with pytest.raises(ScenarioError, match="topic:orders, which nobody has looked up"):
         recorded(names_an_unknown_topic)
+
+
+def test_a_topic_is_known_from_any_answer_to_metadata() -> None:
+    def asks_for_it(conversation: Conversation) -> None:
+        """Somebody asks for a topic, and a member names it."""
+        ana = conversation.member("ana")
+        ana.asks(ask.metadata(("orders",)), expect.metadata(("orders",)))
+        conversation.known_topics.add("orders")
+        ana.heartbeats(epoch=1, owned={"orders": (0,)})
+
+    script = recorded(asks_for_it)
+
+    assert "topic:orders" in step_text(script.steps[-2])
 
 
 def test_who_reconciles_owns_what_it_was_heartbeat_answer() -> None:
