@@ -12,11 +12,11 @@ from harness.diff.raw_difference import RawDifference
 from harness.orchestration.starving import starved_runner_of
 from harness.runner.applicable import OF_CONSUMER_GROUPS, has_consumer_groups
 from harness.scenario.script import Script
-from harness.search.differences import Cause, cause_of, first_difference, has_failed
+from harness.search.differences import Cause, cause_of, first_difference
 from harness.search.drawn import all_draws, draws_of
 from harness.search.driven import DrivenTarget
 from harness.search.explaining import Explainer, Explanation
-from harness.search.judging import Compare, answers, as_run_judges, between_targets
+from harness.search.judging import Compare, answers, as_run_judges, between_targets, broke_off
 from harness.search.request_table import REQUESTS
 from harness.search.sides import Side
 from harness.search.tempo import REAL
@@ -222,7 +222,7 @@ class Comparison:
     async def _agrees(self, script: Script, events: Sequence[Event], name: str, draws: Draws) -> bool:
         await asyncio.sleep(0)
         reported = await self._side_with((*self.switched, name)).run(script, pace=events, draws=draws)
-        return not has_failed(reported) and self._quick(script, events, reported) is None
+        return broke_off(reported) is None and self._quick(script, events, reported) is None
 
     async def like_target(self, script: Script, explanation: Explanation, cause: Cause) -> Side | None:
         """Return a reference that answers a script as the target does; None if there is none."""

@@ -60,6 +60,25 @@ def a_classic_successor_gets_topics_in_any_order(conversation: Conversation) -> 
     beats(ana)
 
 
+@scenario("migration/replace/former-instance", source="ClassicGroup#fromConsumerGroup", clauses=("MG-26",))
+def nobody_replaces_a_consumer_by_the_instance_that_it_gave_up(conversation: Conversation) -> None:
+    """JoinGroup by an instance id that a consumer gave up fails until 4.3, and is UNKNOWN_MEMBER_ID since."""
+    bob = conversation.member("bob", instance_id="one")
+    bob.enters("payments", assigned=BOTH)
+    renamed = ask.consumer_group_heartbeat(
+        member_epoch=0,
+        instance_id="two",
+        rebalance_timeout_ms=30_000,
+        subscribed_topic_names=("payments",),
+        topic_partitions={},
+    )
+    bob.asks(renamed, expect.consumer_group_heartbeat(error_code="NONE"))
+    ana = conversation.actor("ana", group_instance_id="one")
+
+    refused = one_of("UNKNOWN_SERVER_ERROR", "UNKNOWN_MEMBER_ID")
+    ana.asks(join(member_id="member-bob"), expect.join_group(error_code=refused))
+
+
 @scenario(
     "migration/replace/restart",
     source="ConsumerGroup#createGroupTombstoneRecordsWithReplacedMember",

@@ -1,6 +1,6 @@
 """Downgrade of a consumer group to a classic one when its last consumer-protocol member leaves."""
 
-from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
 from reference_coordinator.core.ids import GenerationId, MemberId
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.groups.classic.answers import new_group_metadata_record
@@ -72,6 +72,7 @@ def convert_to_classic_group(
 
     Raises:
         CoordinatorError: GROUP_ID_NOT_FOUND, if a member's subscription is malformed.
+        IllegalStateError: a member that speaks the consumer protocol is left.
 
     Source: GroupMetadataManager#convertToClassicGroup (4.3.1).
     """
@@ -112,6 +113,7 @@ def from_consumer_group(
 
     Raises:
         SubscriptionSchemaError: a member's subscription is malformed.
+        IllegalStateError: a member that speaks the consumer protocol is left.
 
     Source: ClassicGroup#fromConsumerGroup (4.3.1).
     """
@@ -128,7 +130,9 @@ def from_consumer_group(
     gone = {each.member_id for each in leaving}
     replaced = None if joining is None else group.static_member(joining.instance_id)
     for member in group.members.values():
-        if member.member_id not in gone and member is not replaced:
+        # Kafka compares instance ids here, so that a member that gave up this one does not give way.
+        gives_way = joining is not None and joining.instance_id == member.instance_id is not None
+        if member.member_id not in gone and not gives_way:
             classic.add(_classic_member(member))
     if joining is not None:
         classic.add(_classic_member(joining))
@@ -146,7 +150,9 @@ def from_consumer_group(
 
 
 def _classic_member(member: ConsumerGroupMember) -> ClassicGroupMember:
-    metadata = member.classic_metadata
+    metadata = member.classic_member_metadata
+    if metadata is None:
+        raise IllegalStateError("No value present")
     return ClassicGroupMember(
         member_id=member.member_id,
         group_instance_id=member.instance_id,
