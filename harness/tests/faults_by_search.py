@@ -50,15 +50,13 @@ def sought(affected: str, fixed: str, bugs: Sequence[Bug], *, seed: int, limit_s
         nonlocal reached
         reached = harvest
         took_s = time.process_time() - began_s
-        sources = (
-            [] if cluster is None else [behaviour_source(each) for each in cluster.explanation.behaviours]
-        )
-        for bug in bugs:
-            if cluster is not None and any(bug.number in source for source in sources):
-                shrunk = len(cluster.script.steps)
-                found.setdefault(
-                    bug.number, Sought(bug=bug, steps=harvest.steps, took_s=took_s, shrunk=shrunk)
-                )
+        if cluster is not None:
+            sources = [behaviour_source(each) for each in cluster.explanation.behaviours]
+            shrunk = len(cluster.script.steps)
+            for bug in bugs:
+                if any(bug.number in source for source in sources):
+                    this = Sought(bug=bug, steps=harvest.steps, took_s=took_s, shrunk=shrunk)
+                    found.setdefault(bug.number, this)
         if len(found) == len({bug.number for bug in bugs}) or took_s > limit_s:
             raise _EndsError
 

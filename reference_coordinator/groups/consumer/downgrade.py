@@ -129,10 +129,10 @@ def from_consumer_group(
     )
     gone = {each.member_id for each in leaving}
     replaced = None if joining is None else group.static_member(joining.instance_id)
+    # Kafka compares instance ids here, so that a member that gave up this one does not give way.
+    taken = None if joining is None else joining.instance_id
     for member in group.members.values():
-        # Kafka compares instance ids here, so that a member that gave up this one does not give way.
-        gives_way = joining is not None and joining.instance_id == member.instance_id is not None
-        if member.member_id not in gone and not gives_way:
+        if member.member_id not in gone and (taken is None or member.instance_id != taken):
             classic.add(_classic_member(member))
     if joining is not None:
         classic.add(_classic_member(joining))
