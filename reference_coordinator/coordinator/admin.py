@@ -1,6 +1,5 @@
 """DescribeGroups, ConsumerGroupDescribe and ListGroups: the administrator's view of groups."""
 
-from collections.abc import Iterator
 from itertools import islice, product
 from typing import Final
 
@@ -62,17 +61,15 @@ def permitted_descriptions(
 
     Decided in: Utils#toConsumerProtocolAssignment (4.3.1).
     """
-    choices = [tuple(_permitted(shard, each)) for each in described]
+    groups = ((shard.find_group(each.group_id), each) for each in described)
+    choices = [
+        tuple(islice(group.permitted_descriptions(each), MOST_ORDERS))
+        if isinstance(group, ClassicGroup)
+        else (each,)
+        for group, each in groups
+    ]
     any_of = tuple(islice(product(*choices), MOST_ORDERS))
     return (Permitted(field="groups", any_of=any_of, reason=ORDER_REASON),) if len(any_of) > 1 else ()
-
-
-def _permitted(shard: CoordinatorShard, described: DescribedGroup) -> Iterator[DescribedGroup]:
-    group = shard.find_group(described.group_id)
-    if isinstance(group, ClassicGroup) and group.has_permitted_orders:
-        yield from islice(group.permitted_descriptions(described), MOST_ORDERS)
-    else:
-        yield described
 
 
 def _describe_group(

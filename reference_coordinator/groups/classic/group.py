@@ -99,11 +99,6 @@ class ClassicGroup(ClassicGroupMembership):
             authorized_operations=authorized_operations,
         )
 
-    @property
-    def has_permitted_orders(self) -> bool:
-        """Whether the coordinator made an assignment of several topics: the group was a consumer group."""
-        return any(each.assignment_orders for each in self.members.values())
-
     def permitted_descriptions(self, described: DescribedGroup) -> Iterator[DescribedGroup]:
         """Yield a description with each permitted order of topics in the assignments, its own first."""
         orders = [
