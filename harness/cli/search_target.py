@@ -27,7 +27,7 @@ from harness.search.outcome import print_cluster, print_losses, print_outcome
 from harness.search.target_hunt import TargetHunt, TargetOrder
 from harness.search.written import claim_of, notes_of, scenario_of, source_of, write
 from harness.spark.master import LOCAL_MASTER
-from harness.targets.base.interface import Target, TargetError
+from harness.targets.base.interface import Target
 
 BATCH: Final = 400
 """The default number of conversations in a round."""
@@ -161,8 +161,6 @@ def search_target(plan: TargetPlan, console: Console) -> ExitCode:
     try:
         # Python's development mode would debug every loop, which makes it late.
         asyncio.run(hunt.run(), debug=False)
-    except TargetError as error:
-        raise PlanError(str(error)) from error
     except KeyboardInterrupt:
         _print_end(hunt, console)
         console.print("interrupted; what was found until now is written", highlight=False)

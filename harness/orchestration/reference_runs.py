@@ -174,7 +174,7 @@ class ReferenceRuns:
         events: list[Event] = []
         reason = why_not_applicable(script, self._target.capabilities, broker.description)
         # If a script is not applicable, its groups may have no partition either.
-        groups = {} if reason else group_ids(script, prefix=f"{_RUN_ID}.", partitions=partitions)
+        groups = {} if reason else group_ids(script, run_id=_RUN_ID, partitions=partitions)
         recorder = _recorder(script, groups, session, events)
         if reason is not None:
             recorder.note(EventKind.NOT_APPLICABLE, EventPosition(step=-1), reason)

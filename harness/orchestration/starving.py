@@ -201,7 +201,7 @@ async def _starved_run(
         return None
     reported: list[Event] = []
     partitions = num_partitions(broker.description)
-    groups = group_ids(script, prefix=f"{_RUN_ID}.", partitions=partitions)
+    groups = group_ids(script, run_id=_RUN_ID, partitions=partitions)
     session = starved_session(broker, script.id, draws)
     session.requests_first = way.requests_first
     session.last_connection_first = way.last_connection_first

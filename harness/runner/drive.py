@@ -359,10 +359,14 @@ class Drive:
     def _groups(self, script: Script, broker: Broker) -> Mapping[str, str]:
         partitions, run_namespace = num_partitions(broker.description), broker.run_namespace
         if run_namespace is None:
-            return group_ids(script, prefix=f"{self.run_id}.", partitions=partitions)
+            return group_ids(script, run_id=self.run_id, partitions=partitions)
         at_home = run_namespace.at_home(script.id)
         return group_ids(
-            script, prefix=run_namespace.namespace.prefix, partitions=partitions, at_home=at_home
+            script,
+            run_id="",
+            partitions=partitions,
+            prefix=run_namespace.namespace.prefix,
+            at_home=at_home,
         )
 
 

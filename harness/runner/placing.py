@@ -11,6 +11,11 @@ from harness.targets.base.interface import Broker, BrokerDescription
 from harness.targets.base.java_hash import partition_of
 
 _NUM_PARTITIONS: Final = "offsets.topic.num.partitions"
+_FIRST_OF_NAMES: Final = "0"
+"""How the names of groups begin, so that they come before a script's own topics, whatever the run's id is.
+
+Scripts also name topics by groups, and Kafka orders topics by name in some answers.
+"""
 _TRIES_A_PARTITION: Final = 200
 _CLEAR_MS: Final = 30_000.0
 
@@ -51,23 +56,25 @@ def _minds(step: Step) -> bool:
 def group_ids(
     script: Script,
     *,
-    prefix: str,
+    run_id: str,
     partitions: int | None,
+    prefix: str = "",
     at_home: Callable[[str], bool] = lambda _: True,
 ) -> Mapping[str, str]:
     """Return an id for every group of a script, which no other scenario and no other run uses.
 
     Args:
         script: names the groups, and places some of them in partitions.
-        prefix: the prefix of the run.
+        run_id: the run; empty if the prefix has it.
         partitions: the number of partitions; if None, groups are not placed.
+        prefix: what the names of the run's topics begin with, too.
         at_home: returns whether the broker on which the script runs coordinates a group id.
     """
-    slug = script.id.replace("/", ".")
+    begin = ".".join(filter(None, (_FIRST_OF_NAMES, run_id, script.id.replace("/", "."))))
     placements = {each.group: each for each in script.placements}
     ids: dict[str, str] = {}
     for name in _in_order(group_names(script), placements):
-        ids[name] = _placed(f"{prefix}{slug}.{name}", placements.get(name), ids, partitions, at_home)
+        ids[name] = _placed(f"{prefix}{begin}.{name}", placements.get(name), ids, partitions, at_home)
     return ids
 
 

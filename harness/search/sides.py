@@ -26,7 +26,7 @@ from harness.wire.codec import Decoded, Fields
 from harness.wire.schema import API_NAMES
 
 _RUN_ID: Final = "search"
-_PREFIX: Final = "search"
+_PREFIX: Final = "0.search"
 
 
 class Side:

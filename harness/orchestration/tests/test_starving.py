@@ -66,7 +66,7 @@ async def _reported(scenario: str, before: Before, *witnessed: WitnessedStretch)
     events: list[Event] = []
     target = StarvedReference("3.9")
     broker = await target.start(broker_config=script.broker_config, directory=Path(), progress=lambda _: None)
-    groups = group_ids(script, prefix="real.", partitions=num_partitions(broker.description))
+    groups = group_ids(script, run_id="real", partitions=num_partitions(broker.description))
     session = starved_session(broker, scenario, Draws())
     recorder = recorder_of(script, run_id="real", target="kafka", groups=groups, write=events.append)
     recorder.now_ms = session.now_ms

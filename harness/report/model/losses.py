@@ -12,7 +12,7 @@ from harness.report.model.run_data import Run
 from harness.results.status import NEEDS_ATTENTION, ResultStatus, status_of
 from harness.trace.events import TARGET_LOST
 
-REMEDY: Final = "Remedy: check that it runs and can be reached, and run again"
+REMEDY: Final = "Remedy: mend the cause, check that it can be reached, and run again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

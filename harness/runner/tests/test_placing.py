@@ -68,17 +68,23 @@ def test_a_group_is_where_kafka_has_it(group_id: str, partition: int) -> None:
 
 @pytest.mark.parametrize("partitions", [5, 50])
 def test_ids_are_where_the_script_wants_them(partitions: int) -> None:
-    ids = group_ids(script(), prefix="run.", partitions=partitions)
+    ids = group_ids(script(), run_id="run", partitions=partitions)
     places = {name: partition_of(group_id, partitions) for name, group_id in ids.items()}
     assert places["three"] == places["near"] == 3
     assert places["far"] != places["main"]
     assert len(set(ids.values())) == 4
-    assert all(group_id.startswith(f"run.a.b.c.{name}") for name, group_id in ids.items())
+    assert all(group_id.startswith(f"0.run.a.b.c.{name}") for name, group_id in ids.items())
+
+
+@pytest.mark.parametrize(("run_id", "prefix"), [("zeta", ""), ("", "kafka-conformance.20261122..")])
+def test_groups_come_before_topics_whatever_the_run_is_called(run_id: str, prefix: str) -> None:
+    ids = group_ids(script(is_placed=False), run_id=run_id, partitions=50, prefix=prefix)
+    assert all(group_id < f"{prefix}a-topic" for group_id in ids.values())
 
 
 def test_a_group_that_is_not_placed_has_the_id_that_it_always_had() -> None:
-    ids = group_ids(script(is_placed=False), prefix="run.", partitions=50)
-    assert ids == {"main": "run.a.b.c.main", "three": "run.a.b.c.three"}
+    ids = group_ids(script(is_placed=False), run_id="run", partitions=50)
+    assert ids == {"main": "0.run.a.b.c.main", "three": "0.run.a.b.c.three"}
 
 
 def test_a_script_says_nothing_of_places_where_it_does_not_mind() -> None:

@@ -162,7 +162,8 @@ class ExternalTarget(Target):
         try:
             return await self._find(guard, progress)
         except TargetError as error:
-            raise TargetError(f"{self.spec}: {error}") from error
+            why = str(error).removeprefix(f"{self.address}: ")
+            raise TargetError(f"{self.spec}: {why}") from error
 
     async def _find(self, guard: Guard, progress: Progress) -> "ExternalBroker":
         await reach(self.host, self.port, self.security)
