@@ -47,8 +47,6 @@ from harness.targets.reference.profile import ReferenceProfile
 
 TOLERANCE_MS: Final = 300.0
 """How far a deadline may be off, in addition to the longest time that the broker took for a simple answer."""
-_FINDINGS_MAX: Final = 10
-"""The most findings per coordinator of a group, or per part: later ones are consequences."""
 FINDINGS_OF_GROUP_MAX: Final = 1_000
 _LATE_MS: Final = 10_000.0
 """How much later than the reference's an answer may come, in addition to the tolerance."""
@@ -350,11 +348,10 @@ class _Part:
         self._leave_out([fed[each.place] for each in every if each.place in maybe_unseen], LOADING)
         self._account.compared += sum(each.is_compared for each in fed) - len(every) + len(found)
         self._note_answers(fed, every, found)
-        room = min(_FINDINGS_MAX, FINDINGS_OF_GROUP_MAX - len(self._account.findings))
+        room = max(FINDINGS_OF_GROUP_MAX - len(self._account.findings), 0)
         of_conversation = self._account.conversation_id
         self._account.findings += [
-            finding_of(each, fed[each.place], self._group_id, of_conversation)
-            for each in found[: max(room, 0)]
+            finding_of(each, fed[each.place], self._group_id, of_conversation) for each in found[:room]
         ]
         assert isinstance(course.machine, ReplayMachine), "the course began with one"
         return Running(

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from harness.replay import Replayed
-from harness.tests.replayed import Json, Recording, two_members
+from harness.tests.replayed import Json, Recording, fetch, two_members
 from harness.trace.events import Event, EventKind
 
 PROFILES = ("2.4", "3.9", "4.4")
@@ -71,6 +71,15 @@ def test_a_lie_is_found_where_it_stands_and_nowhere_else(conversation: Recording
 
     assert [(each.position, each.api) for each in found] == [(position, api)]
     assert found[0].group == "readers"
+
+
+def test_each_of_many_lies_counts() -> None:
+    conversation, lie = two_members(), set_in_partition("committed_offset", 41)
+    for _ in range(30):
+        fetch(conversation, "ana")
+        conversation.events[:] = conversation.with_lie(conversation.position("OffsetFetch", -1), lie)
+
+    assert len(conversation.replayed().findings) == 30
 
 
 def test_a_finding_says_what_was_said_and_what_the_reference_says(conversation: Recording) -> None:
