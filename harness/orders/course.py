@@ -143,6 +143,10 @@ class Course:
         """Whether every recorded answer was given."""
         return self.position.wanted <= self.unheeded
 
+    def missed(self) -> list[int]:
+        """Return the places of recorded answers that were not given yet."""
+        return sorted(self.position.wanted - self.unheeded)
+
     def place_of(self, index: int | None) -> int | None:
         """Return the place of the operation with an index, if the course has it."""
         return None if index is None else self._places.get(index)
@@ -175,7 +179,7 @@ class Course:
 
     def blocked(self) -> Misfit | None:
         """Return the next recorded answer, which the machine does not give yet; None if there is none."""
-        missing = self.position.wanted - self.unheeded
+        missing = self.missed()
         if not missing:
             return None
         place = min(missing, key=lambda each: self.operations[each].answered_ms)

@@ -3,11 +3,11 @@
 A part ends where the group is quiet. The next one continues with the reference as it is then.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import inf
-from typing import Final
+from typing import Final, TypeAlias
 
 from harness.invariants.exchange import NO_ERROR, text
 from harness.orders.course import Course
@@ -36,6 +36,7 @@ from harness.replay.selecting import (
     belongs_before,
     breaks_of,
     fed_of,
+    heard_of,
     is_under_way,
     strays_of,
     transactional_ids,
@@ -48,8 +49,14 @@ from harness.targets.reference.profile import ReferenceProfile
 TOLERANCE_MS: Final = 300.0
 """How far a deadline may be off, in addition to the longest time that the broker took for a simple answer."""
 FINDINGS_OF_GROUP_MAX: Final = 1_000
+_UNKNOWN: Final = "before the group was known"
+_APART: Final = "after the group and the reference had gone different ways"
 _LATE_MS: Final = 10_000.0
 """How much later than the reference's an answer may come, in addition to the tolerance."""
+
+
+_Replayed: TypeAlias = tuple[Running | None, Sequence[RecordedOperation]]
+"""The coordinator at the end, and the requests since the reference was in another state than the group."""
 
 
 class GroupReplay:
@@ -139,7 +146,7 @@ class _Part:
         return Past(
             end_ms=self._end_ms,
             running=running,
-            member_ids=self._heard_of() | of_machine,
+            member_ids=heard_of(self._operations).union(*self._strays.values()) | of_machine,
             transactional=self._transactional,
             is_modern=self._is_modern,
         )
@@ -231,20 +238,10 @@ class _Part:
 
     def _unrecorded_member(self) -> str | None:
         """Return a member that a leader's answer lists but that no request or answer, or stray id, is of."""
-        known = self._past.member_ids | self._heard_of()
+        known = self._past.member_ids | heard_of(self._operations).union(*self._strays.values())
         return next(
             (each for each in members_of(self._operations, self._group_id) if each not in known), None
         )
-
-    def _heard_of(self) -> frozenset[str]:
-        """Return the member ids in requests, in answers to joins, and among stray ids."""
-        answered = {
-            text(each.answer, "member_id")
-            for each in self._operations
-            if "member_id" in each.descriptor.learns and each.answer is not None
-        }
-        spoken = {text(each.request, "member_id") for each in self._operations}
-        return frozenset(answered | spoken).union(*self._strays.values())
 
     def _tellable(self) -> list[RecordedOperation]:
         end_ms = self._conversation.topics_deleted_ms if self._is_modern else inf
@@ -282,20 +279,28 @@ class _Part:
 
     def _replay_era(self, era: Sequence[RecordedOperation], known: Seed | Running | None) -> Running | None:
         """Replay the requests to one coordinator; return its state at the end, or None if it is unknown."""
+        running, apart = self._replay_known(era, known, _UNKNOWN)
+        while apart:
+            running, apart = self._replay_known(apart, None, _APART)
+        return running
+
+    def _replay_known(
+        self, era: Sequence[RecordedOperation], known: Seed | Running | None, why_not: str
+    ) -> _Replayed:
+        """Replay requests from when the group is known; leave out those before, for the given reason."""
         if isinstance(known, Running):
             more = self._more_offsets(era, known.named, known.unknown)
             fed = [*known.left, *fed_of(era)]
             machine = known.machine
             machine.go_on(fed, self._strays, {} if self._is_modern else self._topics_named())
             machine.learn(more, self._group_id)
-            maybe_unseen = self._maybe_while_loading(fed, known.since_ms)
-            return self._replay_from(machine, fed, maybe_unseen, replace(known, machine=machine))
+            return self._replay_from(fed, known)
         seed = known or first_seed([each for each in era if self._group_id in each.groups])
         if seed is None:
-            self._leave_out(era, "before the group was known")
-            return None
+            self._leave_out(era, why_not)
+            return None, ()
         after = [each for each in era if each.asked_ms >= seed.at_ms]
-        self._leave_out([each for each in era if each.asked_ms < seed.at_ms], "before the group was known")
+        self._leave_out([each for each in era if each.asked_ms < seed.at_ms], why_not)
         there = frozenset((each.topic, each.partition) for each in seed.offsets)
         seed = replace(seed, offsets=(*seed.offsets, *self._more_offsets(after, there, seed.unknown)))
         fed = fed_of(after)
@@ -303,7 +308,7 @@ class _Part:
         running = Running(
             machine=self._machine(seed), left=(), unknown=seed.unknown, named=there, since_ms=since_ms
         )
-        return self._replay_from(running.machine, fed, self._maybe_while_loading(fed, since_ms), running)
+        return self._replay_from(fed, running)
 
     def _more_offsets(
         self,
@@ -326,46 +331,49 @@ class _Part:
             return frozenset()
         return maybe_while_loading(fed, self._group_id, since_ms=since_ms)
 
-    def _replay_from(
-        self,
-        machine: ReplayMachine,
-        fed: Sequence[RecordedOperation],
-        maybe_unseen: frozenset[int],
-        before: Running,
-    ) -> Running:
+    def _replay_from(self, fed: Sequence[RecordedOperation], before: Running) -> _Replayed:
+        maybe_unseen = self._maybe_while_loading(fed, before.since_ms)
         tolerance_ms = TOLERANCE_MS + self._conversation.slowest_ms
         windows = Windows(operations=fed, until_ms=until_of(fed), tolerance_ms=tolerance_ms)
         course = Course(
             operations=fed,
             groups=self._groups,
-            begin=machine.copy,
+            begin=before.machine.copy,
             next_moves=windows.next_moves,
             any_answer=frozenset(place for place, each in enumerate(fed) if isinstance(each, TopicChange)),
             latest_ms=_LATE_MS + tolerance_ms,
         )
-        every = unexplained(course)
+        every, apart_ms = unexplained(course, doubted=maybe_unseen)
         found = [each for each in every if each.place not in maybe_unseen]
         self._leave_out([fed[each.place] for each in every if each.place in maybe_unseen], LOADING)
-        self._account.compared += sum(each.is_compared for each in fed) - len(every) + len(found)
-        self._note_answers(fed, every, found)
+        missed = [] if apart_ms is None else course.missed()
+        self._account.compared += (
+            sum(each.is_compared for each in fed) - len(every) + len(found) - len(missed)
+        )
+        self._note_answers(fed, (*(each.place for each in every), *missed), found)
         room = max(FINDINGS_OF_GROUP_MAX - len(self._account.findings), 0)
         of_conversation = self._account.conversation_id
         self._account.findings += [
             finding_of(each, fed[each.place], self._group_id, of_conversation) for each in found[:room]
         ]
+        if apart_ms is not None:
+            self._leave_out([fed[each] for each in missed if fed[each].asked_ms <= apart_ms], _APART)
+            return None, [each for each in fed if each.asked_ms > apart_ms]
         assert isinstance(course.machine, ReplayMachine), "the course began with one"
-        return Running(
+        running = Running(
             machine=course.machine,
             left=tuple(each for place, each in enumerate(fed) if not course.position.is_taken(place)),
             unknown=before.unknown,
             named=before.named | named_partitions(fed, self._group_id, self._conversation.topic_names),
             since_ms=before.since_ms if may_be_loading(fed, self._group_id, before.since_ms) else None,
         )
+        return running, ()
 
     def _note_answers(
-        self, fed: Sequence[RecordedOperation], every: Sequence[Unexplained], found: Sequence[Unexplained]
+        self, fed: Sequence[RecordedOperation], others: Collection[int], found: Sequence[Unexplained]
     ) -> None:
-        misfits = {each.place for each in every}
+        """Note which answers agree, which are all but `others`, and what the reference answers otherwise."""
+        misfits = set(others)
         agreed = (each for place, each in enumerate(fed) if each.is_compared and place not in misfits)
         self._account.agreed.update(each.position for each in agreed)
         self._account.otherwise |= {fed[each.place].position: each.reported for each in found}

@@ -51,13 +51,20 @@ def about(
     ]
 
 
+def heard_of(operations: Sequence[RecordedOperation]) -> frozenset[str]:
+    """Return the member ids in requests and in answers to joins."""
+    spoken = {text(each.request, "member_id") for each in operations}
+    return frozenset(spoken) | _answered(operations)
+
+
+def _answered(operations: Sequence[RecordedOperation]) -> frozenset[str]:
+    learning = (each for each in operations if "member_id" in each.descriptor.learns)
+    return frozenset(text(each.answer, "member_id") for each in learning if each.answer is not None)
+
+
 def strays_of(operations: Sequence[RecordedOperation], group_id: str) -> dict[str, tuple[str, ...]]:
     """Return member ids that answers list and that no request was answered with, by prefix."""
-    answered = {
-        text(each.answer, "member_id")
-        for each in operations
-        if "member_id" in each.descriptor.learns and each.answer is not None
-    }
+    answered = _answered(operations)
     unanswered = [
         each for each in operations if "member_id" in each.descriptor.learns and each.answer is None
     ]

@@ -1,5 +1,6 @@
 """The answers of a recording that no order explains."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +17,9 @@ _MOVES_MAX: Final = 4_000
 """The number of moves without progress after which a search is given up."""
 _LOOK_BACK_MS: Final = 4_000.0
 """Decisions made more than this before the furthest point of a search are not taken back."""
+_APART: Final = 10
+_APART_AMONG: Final = 20
+"""If so many of so many answers are findings, the reference is in another state than the group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +37,16 @@ class Unexplained:
     """Whether the search was given up before all orders had been tried."""
 
 
-def unexplained(course: Course) -> list[Unexplained]:
+def unexplained(course: Course, *, doubted: Collection[int]) -> tuple[list[Unexplained], float | None]:
     """Run a course to its end; return the answers that no order explains.
 
     If no order explains all answers, the one at the furthest point of the search is the finding. It is then
-    ignored, and the search goes on from there.
+    ignored, and the search goes on from there. It ends early if the reference is in another state than the
+    group: all later answers would be findings too. Then the time of the end is returned, in ms.
+
+    Args:
+        course: the course.
+        doubted: places of answers that say nothing of the group's state.
     """
     found: list[Unexplained] = []
     search = Search(course, moves_max=_MOVES_MAX, look_back_ms=_LOOK_BACK_MS)
@@ -53,8 +62,18 @@ def unexplained(course: Course) -> list[Unexplained]:
             )
         )
         course.unheeded.add(stuck.misfit.place)
+        if _are_apart([each for each in found if each.place not in doubted], course):
+            return found, max(course.machine.now_ms, course.operations[stuck.misfit.place].answered_ms)
         search = Search(course, moves_max=_MOVES_MAX, look_back_ms=_LOOK_BACK_MS)
-    return found
+    return found, None
+
+
+def _are_apart(found: Sequence[Unexplained], course: Course) -> bool:
+    if len(found) < _APART:
+        return False
+    since_ms, until_ms = (course.operations[each.place].answered_ms for each in (found[-_APART], found[-1]))
+    answers = (each for each in course.operations if each.is_compared)
+    return sum(since_ms <= each.answered_ms <= until_ms for each in answers) <= _APART_AMONG
 
 
 def finding_of(

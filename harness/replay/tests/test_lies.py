@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from harness.replay import Replayed
-from harness.tests.replayed import Json, Recording, fetch, two_members
+from harness.tests.replayed import Json, Recording, beat, commit, enters, fetch, join, sync, two_members
 from harness.trace.events import Event, EventKind
 
 PROFILES = ("2.4", "3.9", "4.4")
@@ -77,9 +77,31 @@ def test_each_of_many_lies_counts() -> None:
     conversation, lie = two_members(), set_in_partition("committed_offset", 41)
     for _ in range(30):
         fetch(conversation, "ana")
+        fetch(conversation, "ana")
+        fetch(conversation, "ana")
         conversation.events[:] = conversation.with_lie(conversation.position("OffsetFetch", -1), lie)
 
     assert len(conversation.replayed().findings) == 30
+
+
+def test_where_most_answers_deviate_nothing_is_compared_until_the_next_rebalance() -> None:
+    conversation, lie = two_members(), set_in_partition("committed_offset", 41)
+    for _ in range(30):
+        fetch(conversation, "ana")
+        conversation.events[:] = conversation.with_lie(conversation.position("OffsetFetch", -1), lie)
+    carol = enters(conversation, "carol")
+    ana = str(conversation.last("JoinGroup", "ana")["member_id"])
+    beat(conversation, "ana", ana, 3)
+    conversation.sends("ana", "JoinGroup", 5, join(ana))
+    sync(conversation, "ana", ana, 4, {ana: b"first", carol: b"second"})
+    commit(conversation, "ana", ana, 4, 43)
+    fetch(conversation, "ana")
+    later = conversation.position("OffsetFetch", -1)
+
+    replayed = conversation.replayed(conversation.with_lie(later, lie))
+    assert len(replayed.findings) == 11
+    assert replayed.findings[-1].position == later
+    assert replayed.not_compared["after the group and the reference had gone different ways"] >= 20
 
 
 def test_a_finding_says_what_was_said_and_what_the_reference_says(conversation: Recording) -> None:
