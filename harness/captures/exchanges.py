@@ -33,6 +33,11 @@ from harness.wire.codec import Decoded, decode_request, decode_response
 from harness.wire.errors import WireError
 from harness.wire.schema import request_shape
 
+# Python 3.11 looks up members of an enumeration slowly, and these are compared with each entry.
+_REQUEST: Final = Kind.REQUEST_BYTES
+_REQUEST_LEFT_OUT: Final = Kind.REQUEST_BYTES_LEFT_OUT
+_RESPONSE: Final = Kind.RESPONSE_BYTES
+_RESPONSE_LEFT_OUT: Final = Kind.RESPONSE_BYTES_LEFT_OUT
 _AWAITED_MAX: Final = 4_096
 """How many requests may await an answer on a connection; beyond that, the oldest is taken as unanswered."""
 _SIZE_BYTES: Final = 4
@@ -114,19 +119,17 @@ class ConnectionReader:
             entry: the next entry of the connection.
             since_ms: the offset to add to the time of the entry.
         """
-        at_ms = round(entry.at_ms + since_ms, 3)
-        match entry.kind:
-            case Kind.REQUEST_BYTES | Kind.REQUEST_BYTES_LEFT_OUT:
-                for frame in _frames(self.requests, entry):
-                    yield from self._ask(frame, at_ms)
-            case Kind.RESPONSE_BYTES | Kind.RESPONSE_BYTES_LEFT_OUT:
-                for frame in _frames(self.responses, entry):
-                    yield from self._answer(frame, at_ms)
-            case Kind.CLOSED:
-                if from_json(Closing, entry.content, where="a journal").side != Endpoint.CLIENT:
-                    self.breaks.append(at_ms)
-            case _:
-                return
+        at_ms, kind = round(entry.at_ms + since_ms, 3), entry.kind
+        if kind is _REQUEST or kind is _REQUEST_LEFT_OUT:
+            for frame in _frames(self.requests, entry):
+                self._ask(frame, at_ms)
+                if self._waiting > _AWAITED_MAX:
+                    yield from self._whole(self._pop(next(iter(self._asked))), None, inf)
+        elif kind is _RESPONSE or kind is _RESPONSE_LEFT_OUT:
+            for frame in _frames(self.responses, entry):
+                yield from self._answer(frame, at_ms)
+        elif kind is Kind.CLOSED and _closing_side(entry) != Endpoint.CLIENT:
+            self.breaks.append(at_ms)
 
     def end(self, gaps: tuple[Content, ...] = ()) -> Iterator[Row]:
         """Yield the unanswered requests, and a connection row for each group that the requests are about.
@@ -143,7 +146,7 @@ class ConnectionReader:
             for content in self._unread:
                 yield Row(group, RowKind.EXCHANGE, content[0], self.name, content[1], content)
 
-    def _ask(self, frame: KeptFrame, at_ms: float) -> Iterator[Row]:
+    def _ask(self, frame: KeptFrame, at_ms: float) -> None:
         head = request_head(frame.payload)
         self._client_id = head.client_id or self._client_id
         is_read = head.api in READ or head.api == _DELETES_TOPICS
@@ -160,8 +163,6 @@ class ConnectionReader:
         self._count += 1
         self._waiting += 1
         self._asked.setdefault(head.correlation_id, deque()).append(asked)
-        if self._waiting > _AWAITED_MAX:
-            yield from self._whole(self._pop(next(iter(self._asked))), None, inf)
 
     def _pop(self, correlation_id: int) -> _Asked:
         waiting = self._asked[correlation_id]
@@ -220,6 +221,10 @@ class ConnectionReader:
             self.client = named.strip()
 
 
+def _closing_side(entry: Entry) -> str:
+    return from_json(Closing, entry.content, where="a journal").side
+
+
 def _shows_missing_topics(head: RequestHead, answer: bytes | None) -> bool:
     """Return whether an answer names topics that do not exist yet, which concerns all groups."""
     if head.api != SHOWS_MISSING:
@@ -228,7 +233,7 @@ def _shows_missing_topics(head: RequestHead, answer: bytes | None) -> bool:
 
 
 def _frames(stream: Assembler, entry: Entry) -> Iterator[KeptFrame]:
-    if entry.kind in (Kind.REQUEST_BYTES_LEFT_OUT, Kind.RESPONSE_BYTES_LEFT_OUT):
+    if entry.kind is _REQUEST_LEFT_OUT or entry.kind is _RESPONSE_LEFT_OUT:
         return stream.frames(b"", left_out=entry.left_out_bytes)
     if stream.announced is not None:
         return iter(())
@@ -256,16 +261,25 @@ def _read_fields(decode: Callable[..., Decoded], api: str, version: int, payload
 _remembered_fields: Final = lru_cache(maxsize=8_192)(_read_fields)
 
 
-def _first_group(head: RequestHead, payload: bytes) -> str | None:
-    """Return the group at the start of a request; None if the whole request must be decoded to find it."""
-    assert head.api is not None
+@lru_cache(maxsize=1_024)
+def _has_flexible_header(api: str, version: int) -> bool | None:
+    """Return whether a request's header has tagged fields; None if there is no such version."""
     try:
-        header = request_shape(head.api, head.version).header
+        header = request_shape(api, version).header
     except WireError:
         return None
     assert header is not None
+    return bool(header.__version__ >= _FLEXIBLE_HEADER)
+
+
+def _first_group(head: RequestHead, payload: bytes) -> str | None:
+    """Return the group at the start of a request; None if the whole request must be decoded to find it."""
+    assert head.api is not None
+    is_flexible = _has_flexible_header(head.api, head.version)
+    if is_flexible is None:
+        return None
     begin = _HEAD_BYTES + max(int.from_bytes(payload[8:_HEAD_BYTES], "big", signed=True), 0)
-    if header.__version__ < _FLEXIBLE_HEADER:
+    if not is_flexible:
         size = int.from_bytes(payload[begin : begin + 2], "big", signed=True)
         begin += 2
     elif payload[begin : begin + 1] == b"\0" and payload[begin + 1 : begin + 2] < b"\x80":

@@ -18,6 +18,10 @@ from harness.tap.journal import JOURNAL, MAGIC, Beginning, Entry, Kind, Opening,
 from harness.trace.files import RunFolder
 from harness.trace.schema import TraceError, from_json, json_object
 
+# As in `exchanges`: Python 3.11 looks up members of an enumeration slowly.
+_OPENED: Final = Kind.OPENED
+_CLOSED: Final = Kind.CLOSED
+_GONE: Final = Kind.GONE
 CONVERSATION: Final = "capture"
 """The name of the conversation that all connections of a judgement are part of."""
 _IN_MS: Final = 1_000.0
@@ -162,14 +166,14 @@ def rows_of_entries(
     for entry in entries:
         while closed and closed[0][0] < entry.at_ms - _LATE_MS:
             yield from _ended(open_now, closed.popleft()[1], notes)
-        if entry.kind is Kind.OPENED:
+        if entry.kind is _OPENED:
             open_now[entry.connection] = _opened(entry, prefix)
             notes.connections += 1 if prefix else 0
-        elif entry.kind is Kind.GONE:
+        elif entry.kind is _GONE:
             yield from _ended(open_now, entry.connection, notes)
         elif entry.connection in open_now:
             yield from open_now[entry.connection].take(entry, since_ms)
-        if entry.kind is Kind.CLOSED and prefix:
+        if entry.kind is _CLOSED and prefix:
             closed.append((entry.at_ms, entry.connection))
     for connection in list(open_now):
         yield from _ended(open_now, connection, notes)

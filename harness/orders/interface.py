@@ -8,6 +8,7 @@ rebalance ends by a timer, a group that is Dead is removed later. What happens b
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import inf
 from typing import NamedTuple, Protocol, Self
 
 from harness.orders.history import Fields, Operation
@@ -56,8 +57,8 @@ class Machine(Protocol):
     def apply(self, operation: Operation, at_ms: float) -> tuple[ReferenceAnswer, ...]:
         """Apply an operation; return the answers that it causes, to any client."""
 
-    def inner_steps(self) -> tuple[InnerStep, ...]:
-        """Return what could happen next without a request, the likeliest first."""
+    def inner_steps(self, until_ms: float = inf) -> tuple[InnerStep, ...]:
+        """Return what could happen next without a request, up to a time, the likeliest first."""
 
     def take(self, step: InnerStep, at_ms: float) -> tuple[ReferenceAnswer, ...]:
         """Take an inner step; return the answers that it causes."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import lru_cache
+from math import inf
 from typing import Final, Self, TypeAlias
 
 from typing_extensions import override
@@ -124,10 +125,10 @@ class ReferenceMachine:
         self._choices.current = None
         return reported
 
-    def inner_steps(self) -> tuple[InnerStep, ...]:
-        """Return the deadlines that could pass, except those at which offsets expire."""
+    def inner_steps(self, until_ms: float = inf) -> tuple[InnerStep, ...]:
+        """Return the deadlines that could pass up to a time, except those at which offsets expire."""
         steps: list[InnerStep] = []
-        for due_ms, key in self._timers.pending():
+        for due_ms, key in self._timers.pending(until_ms):
             if isinstance(key, OffsetExpirationKey):
                 continue
             is_reply = isinstance(key, ShareInitializationKey)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from math import inf
 from typing import Final, Protocol
 from uuid import NAMESPACE_OID, uuid5
 
@@ -105,12 +106,12 @@ class RaceMachine(ReferenceMachine):
         return tuple(each for each in reported if each.operation != operation.index)
 
     @override
-    def inner_steps(self) -> tuple[InnerStep, ...]:
+    def inner_steps(self, until_ms: float = inf) -> tuple[InnerStep, ...]:
         """Return the possible next steps; of the deadlines only the first, as in Kafka."""
         steps = [InnerStep(kind=InnerKind.WRITE)] if self._written else []
         if self._shard.pending_deletions:
             steps.append(InnerStep(kind=InnerKind.REMOVAL))
-        return (*steps, *self._due_soon()[:1])
+        return (*steps, *self._due_soon(until_ms)[:1])
 
     @override
     def take(self, step: InnerStep, at_ms: float) -> Answers:
@@ -141,9 +142,9 @@ class RaceMachine(ReferenceMachine):
     def _plain(self, api: str, api_version: int, frame: bytes) -> Fields:
         return _canonical(api, api_version, frame)
 
-    def _due_soon(self) -> tuple[InnerStep, ...]:
+    def _due_soon(self, until_ms: float = inf) -> tuple[InnerStep, ...]:
         """Return the deadlines that may pass within a round."""
-        return tuple(each for each in super().inner_steps() if each.due_ms <= _HORIZON_MS)
+        return super().inner_steps(min(until_ms, _HORIZON_MS))
 
     def _remove(self) -> Answers:
         """Remove Dead groups, and return the answers that waited for it."""

@@ -54,7 +54,7 @@ class Windows:
                 behind = self._behind[place]
                 if behind is None or behind in course.unheeded or behind in here.over:
                     ready.append(place)
-        steps = course.machine.inner_steps()
+        steps = course.machine.inner_steps(horizon + self.tolerance_ms)
         deadlines = [each for each in steps if each.kind is not InnerKind.REPLY]
         # Deadlines come in the order of their time.
         overdue_ms = deadlines[0].due_ms + self.tolerance_ms if deadlines else inf

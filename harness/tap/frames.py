@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from struct import Struct
 from typing import Final, NamedTuple
 
 from harness.tap.framing import REQUEST_BYTES_MAX, RESPONSE_BYTES_MAX
@@ -11,8 +12,8 @@ from harness.wire.errors import WireError
 from harness.wire.schema import API_NAMES
 
 _SIZE_BYTES: Final = 4
-_KEY: Final = slice(0, 2)
-_VERSION: Final = slice(2, 4)
+_HEAD: Final = Struct(">hhi")
+"""API key, version, correlation id."""
 _CORRELATION_ID: Final = slice(4, 8)
 _CLIENT_ID_SIZE: Final = slice(8, 10)
 _REQUEST_HEAD_BYTES: Final = 8
@@ -46,6 +47,9 @@ class Assembler:
 
     def frames(self, data: bytes, *, left_out: int = 0) -> Iterator[KeptFrame]:
         """Add the next bytes, or how many were left out, and yield the frames that are complete now."""
+        if not (left_out or self._left_out or self.rest) and self._is_frame(data):
+            yield KeptFrame(data[_SIZE_BYTES:], 0)
+            return
         self.rest += data
         self._left_out += left_out
         position = 0
@@ -62,6 +66,12 @@ class Assembler:
             yield KeptFrame(payload=bytes(self.rest[begin:position]), left_out=self._left_out)
             self._left_out = 0
         del self.rest[:position]
+
+    def _is_frame(self, data: bytes) -> bool:
+        """Return whether a piece is exactly one frame, as most are. Such a piece need not be put together."""
+        size = len(data) - _SIZE_BYTES
+        is_possible = self.announced is None and self.least <= size <= self.most
+        return is_possible and size == int.from_bytes(data[:_SIZE_BYTES], "big")
 
 
 def request_assembler() -> Assembler:
@@ -87,14 +97,14 @@ class RequestHead(NamedTuple):
 
 def request_head(payload: bytes) -> RequestHead:
     """Read the beginning of a request, which must have the fewest bytes that a request can have."""
-    key = int.from_bytes(payload[_KEY], "big", signed=True)
+    key, version, correlation_id = _HEAD.unpack_from(payload)
     size = int.from_bytes(payload[_CLIENT_ID_SIZE], "big", signed=True)
     begin = _CLIENT_ID_SIZE.stop
     return RequestHead(
         api=API_NAMES.get(key),
         key=key,
-        version=int.from_bytes(payload[_VERSION], "big", signed=True),
-        correlation_id=int.from_bytes(payload[_CORRELATION_ID], "big", signed=True),
+        version=version,
+        correlation_id=correlation_id,
         client_id=payload[begin : begin + size].decode("utf-8", errors="replace") if size > 0 else None,
     )
 

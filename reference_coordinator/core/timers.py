@@ -8,6 +8,7 @@ callback.
 import heapq
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from math import inf
 from typing import Generic, TypeVar
 
 from reference_coordinator.core.ids import Millis
@@ -72,10 +73,14 @@ class Timers(Generic[KeyT, DeadlineT]):
         found = self._scheduled.get(key)
         return None if found is None else found.deadline
 
-    def pending(self) -> list[tuple[int, KeyT]]:
-        """Return all deadlines' times and keys, in the order in which they fall due."""
+    def pending(self, until_ms: float = inf) -> list[tuple[int, KeyT]]:
+        """Return the times and keys of deadlines up to a time, in the order in which they fall due."""
         # Sequences differ, so keys are never compared.
-        ordered = sorted((each.at_ms, each.sequence, key) for key, each in self._scheduled.items())
+        ordered = sorted(
+            (each.at_ms, each.sequence, key)
+            for key, each in self._scheduled.items()
+            if each.at_ms <= until_ms
+        )
         return [(at_ms, key) for at_ms, _, key in ordered]
 
     def take(self, key: KeyT) -> DeadlineT:

@@ -43,7 +43,7 @@ class Register:
         error = "OFFSET_OUT_OF_RANGE" if refused else "NONE"
         return (ReferenceAnswer(operation=operation.index, fields={"error_code": error}),)
 
-    def inner_steps(self) -> tuple[InnerStep, ...]:
+    def inner_steps(self, until_ms: float = inf) -> tuple[InnerStep, ...]:
         return (InnerStep(kind=InnerKind.DEADLINE),) if len(self.parked) > 1 else ()
 
     def take(self, step: InnerStep, at_ms: float) -> tuple[ReferenceAnswer, ...]:
