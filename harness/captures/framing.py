@@ -82,15 +82,19 @@ class _Frames:
 
     def take(self, piece: Piece) -> Iterator[_Frame]:
         """Process the next piece; yield the frames that are now complete."""
-        if piece.lost:
+        data, skipped = piece.data, 0
+        if piece.lost > self.to_skip:
             self._lose(piece.lost, piece.at_ms)
-        data = piece.data
-        if self.to_skip and data:
-            skipped = min(self.to_skip, len(data))
-            self.to_skip -= skipped
-            data = data[skipped:]
-            if not self.to_skip:
-                yield self._whole(piece.at_ms)
+        elif piece.lost:
+            self.notes.lost[self.dialogue.name, self.side] += piece.lost
+            skipped = piece.lost
+        if self.to_skip:
+            from_data = min(self.to_skip - skipped, len(data))
+            data = data[from_data:]
+            self.to_skip -= skipped + from_data
+            if self.to_skip:
+                return
+            yield self._whole(piece.at_ms)
         self.buffer += data
         yield from self._whole_frames(piece.at_ms)
 
@@ -139,9 +143,6 @@ class _Frames:
 
     def _lose(self, count: int, at_ms: float) -> None:
         self.notes.lost[self.dialogue.name, self.side] += count
-        if count < self.to_skip:
-            self.to_skip -= count
-            return
         self._skip(len(self.buffer))
         self.size, self.to_skip, self.is_found = -1, 0, False
         self._miss(at_ms)

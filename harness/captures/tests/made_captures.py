@@ -15,6 +15,7 @@ PORT = 9092
 BROKER = bytes((10, 0, 0, 5))
 IN_SECONDS = 1_700_000_000.0
 _MAX_BYTES_A_SEGMENT = 1400
+_RECORDS_BYTES = 3 * _MAX_BYTES_A_SEGMENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def framed(payload: bytes) -> bytes:
 
 
 def wire_of(events: Iterable[Event], *, cut: int = _MAX_BYTES_A_SEGMENT) -> Wire:
-    """Return the segments of a recording; each actor has a connection, which says what its client is."""
+    """Return the segments of a recording; each actor has a connection, says who it is, and fetches."""
     wire = Wire(cut=cut)
     ports: dict[str, int] = {}
     for event in events:
@@ -87,6 +88,7 @@ def wire_of(events: Iterable[Event], *, cut: int = _MAX_BYTES_A_SEGMENT) -> Wire
         if actor not in ports:
             ports[actor] = 40_000 + len(ports)
             _introduces(wire, event.at_ms, ports[actor], actor)
+            _reads(wire, event.at_ms, ports[actor], actor)
         if event.raw is not None:
             is_request = event.kind == EventKind.REQUEST
             payload = bytes.fromhex(event.raw)
@@ -100,6 +102,14 @@ def _introduces(wire: Wire, at_ms: float, port: int, actor: str) -> None:
     fields: Fields = {"client_software_name": "made-up", "client_software_version": "1.2"}
     request = encode_request("ApiVersions", 3, correlation_id=90_000, client_id=actor, fields=fields)
     answer = encode_response("ApiVersions", 3, correlation_id=90_000, fields={})
+    wire.sends(at_ms, port, framed(request), is_from_client=True)
+    wire.sends(at_ms, port, framed(answer), is_from_client=False)
+
+
+def _reads(wire: Wire, at_ms: float, port: int, actor: str) -> None:
+    """Have a client fetch records, which no replay reads and which need several segments."""
+    request = encode_request("Fetch", 4, correlation_id=90_001, client_id=actor, fields={})
+    answer = (90_001).to_bytes(4, "big") + bytes(_RECORDS_BYTES)
     wire.sends(at_ms, port, framed(request), is_from_client=True)
     wire.sends(at_ms, port, framed(answer), is_from_client=False)
 
