@@ -21,9 +21,10 @@ _CORRELATION_ID: Final = 4
 
 @dataclass
 class Facts:
-    """Rows that are common to groups; of identical answers about topics, one per minute is kept."""
+    """Rows that are common to groups; of identical answers about topics, two per minute are kept."""
 
-    _looks: dict[_Look, Row] = field(default_factory=dict)
+    _looks: dict[_Look, tuple[Row, Row]] = field(default_factory=dict)
+    """The first and the last: a change comes after the last answer that did not show it."""
     _deletion: Row | None = None
     _listings: list[Row] = field(default_factory=list)
     _transactions: defaultdict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
@@ -54,7 +55,8 @@ class Facts:
     @cached_property
     def topics(self) -> RecordedConversation:
         """What the capture shows about topics."""
-        rows = [*self._looks.values(), *([] if self._deletion is None else [self._deletion])]
+        looks = {row for first_and_last in self._looks.values() for row in first_and_last}
+        rows = [*looks, *([] if self._deletion is None else [self._deletion])]
         return conversation_of(exchange_of(row, place) for place, row in enumerate(sorted(rows)))
 
     def beside(self, group: str, rows: Iterable[Row]) -> Iterator[Row]:
@@ -93,8 +95,8 @@ class Facts:
         # A coordinator may miss a topic for long, and the last time counts.
         every_ms = 1.0 if row.content[5] == SHOWS_MISSING else _MINUTE_MS
         key = (row.content[5], row.content[6], digest, int(row.asked_ms // every_ms))
-        known = self._looks.get(key)
-        self._looks[key] = row if known is None else min(known, row)
+        first, last = self._looks.get(key, (row, row))
+        self._looks[key] = min(first, row), max(last, row)
 
 
 def facts_of(rows: Iterable[Row]) -> Facts:

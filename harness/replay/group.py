@@ -117,11 +117,8 @@ class _Part:
         heartbeats = [each for each in self._operations if each.api in HEARTBEATS]
         self._modern, self._is_modern = ModernGroup(heartbeats=heartbeats), past.is_modern or bool(heartbeats)
         if self._is_modern:
-            changes = [
-                self._modern.as_late_as_assigned(each)
-                for each in conversation.operations
-                if isinstance(each, TopicChange)
-            ]
+            seen = (each for each in conversation.operations if isinstance(each, TopicChange))
+            changes = self._modern.as_late_as_assigned(seen)
             self._operations = sorted([*self._operations, *changes], key=lambda each: each.index)
         self._strays = strays_of(self._operations, group_id)
         self._gaps = gaps_of(self._operations, gaps)

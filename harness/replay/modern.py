@@ -53,8 +53,19 @@ class ModernGroup:
         names = conversation.looked_at
         return next(unknown, None) or next((each for each in self._read() if each not in names), None)
 
-    def as_late_as_assigned(self, topic_change: TopicChange) -> TopicChange:
-        """Return a change that the coordinator learns of before it first assigns the last partition.
+    def as_late_as_assigned(self, changes: Iterable[TopicChange]) -> Iterator[TopicChange]:
+        """Yield changes of topics that the coordinator learns of before it first assigns the last partition.
+
+        It learns of the changes of one topic in their order.
+        """
+        learns_ms: dict[str, float] = {}
+        for each in map(self._as_late, changes):
+            free_ms = max(each.free_ms, learns_ms.get(each.change.name, each.free_ms))
+            learns_ms[each.change.name] = free_ms
+            yield replace(each, free_ms=free_ms, answered_ms=max(each.answered_ms, free_ms))
+
+    def _as_late(self, topic_change: TopicChange) -> TopicChange:
+        """Return a change with the time at which the coordinator is likeliest to learn of it.
 
         Clients may see a topic seconds earlier: a broker with slow disks first creates the topic's logs.
 

@@ -17,7 +17,8 @@ from harness.captures.tests.made_captures import PORT, wire_of, with_forged, wri
 from harness.replay import specification
 from harness.tests.completed_runs import environment
 from harness.tests.patience import completed
-from harness.tests.replayed import Recording, beat, commit, enters, fetch, join, sync
+from harness.tests.replayed import TOPIC, Fields, Recording, beat, commit, enters, fetch, join, sync
+from harness.tests.replayed_epochs import EpochRecording
 from harness.trace.canonical import FieldValue
 from harness.trace.events import Event
 from harness.wire.codec import decode_response
@@ -105,6 +106,22 @@ def starts(path: Path, *, stretch: int = STRETCH, lacking: bool = False) -> list
     facts = facts_of(row for row in rows if not row.group)
     cut = stretches_of(connections, exchanges, facts, is_whole=True, stretch=stretch)
     return [start for start, of_stretch in cut if list(of_stretch)]
+
+
+def test_a_topic_grows_after_the_last_look_that_did_not_show_it(tmp_path: Path) -> None:
+    looks = EpochRecording("4.4")
+    for _ in range(3):
+        looks.passes(5_000)
+        looks.looks_up()
+    last_ms = looks.events[-2].at_ms  # when it was asked
+    more: Fields = {"name": TOPIC, "count": 6, "assignments": None}
+    looks.sends("ana", "CreatePartitions", 3, {"topics": (more,), "timeout_ms": 1_000})
+    looks.looks_up()
+
+    path = write_pcap(tmp_path / "c.pcap", wire_of(looks.events).sent)
+    rows = rows_of_captures(sources_of([path]), frozenset((PORT,)), Notes())
+    (change,) = facts_of(row for row in rows if not row.group).topics.operations
+    assert change.asked_ms >= last_ms - looks.events[0].at_ms
 
 
 def _with_gap(row: Row) -> Row:

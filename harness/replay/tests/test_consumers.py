@@ -14,6 +14,7 @@ from harness.trace.events import Event, EventKind
 
 INTERVAL = "group.consumer.assignment.interval.ms"
 PROFILES = ("4.0", "4.2", "4.4")
+_ABOUT_NO_GROUP = ("Metadata", "CreateTopics", "CreatePartitions", "IncrementalAlterConfigs")
 
 
 class Consumers(EpochRecording):
@@ -99,7 +100,7 @@ def conversation(request: pytest.FixtureRequest) -> Consumers:
 def answers(conversation: Recording) -> int:
     """Count the coordinator's answers."""
     kept = [each for each in conversation.events if each.kind == EventKind.RESPONSE]
-    return sum(each.api not in ("Metadata", "CreateTopics", "IncrementalAlterConfigs") for each in kept)
+    return sum(each.api not in _ABOUT_NO_GROUP for each in kept)
 
 
 def is_whole(conversation: Recording, replayed: Replayed) -> None:
@@ -274,6 +275,22 @@ def test_a_topic_that_came_just_before_its_coordinator_went_is_known_to_both() -
     group.restarts()
     group.says_what_it_owns("ana")
     group.describes()
+
+    is_whole(group, group.replayed())
+
+
+def test_a_topic_has_its_first_partitions_before_more_are_added() -> None:
+    group = Consumers()
+    creates(group, "later")
+    group.looks_up("later")
+    group.passes(7_000)
+    group.joins("ana", subscribed_topic_names=("later",))
+    group.says_what_it_owns("ana")
+    more: Fields = {"name": "later", "count": 4, "assignments": None}
+    group.sends("admin", "CreatePartitions", 3, {"topics": (more,), "timeout_ms": 1_000})
+    group.looks_up("later")
+    group.beats("ana")
+    assert group.owned["ana"] == (0, 1, 2, 3)
 
     is_whole(group, group.replayed())
 
