@@ -6,6 +6,7 @@ from typing import Final
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -25,6 +26,7 @@ from harness.verdict import DifferenceClass, Expectation, Outcome
 
 RESULT_COUNT_MAX: Final = 10
 VALUE_LENGTH_MAX: Final = 160
+_LOG_COLUMNS: Final = 1_000
 _EXTERNAL: Final = "external:"
 _STYLES: Final = {
     Outcome.CONFORMS: "green",
@@ -50,7 +52,11 @@ def print_verdict(run_dir: Path, console: Console) -> None:
 
 def _print_run(run: Run, console: Console) -> None:
     """Print a summary; text from a target never acts as markup or as a control sequence."""
-    console.print(_table(run))
+    table = _table(run)
+    if not console.is_terminal:
+        # A log is said to have 80 columns, but cuts no line short.
+        table.width = Measurement.get(console, console.options.update_width(_LOG_COLUMNS), table).maximum
+    console.print(table, crop=console.is_terminal)
     _print_longest(run, console)
     telling = [each for each in run.judgements if status_of(each) in NEEDS_ATTENTION and not is_lost(each)]
     telling.sort(key=lambda each: NEEDS_ATTENTION.index(status_of(each)))
@@ -83,10 +89,10 @@ def _table(run: Run) -> Table:
     counts = {summary.target: _counts(summary) for summary in run.targets}
     headings = [heading for heading in _HEADINGS if any(each[heading] for each in counts.values())]
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("target", no_wrap=True)
+    table.add_column("target", overflow="fold")
     table.add_column("conforms / applicable", justify="right", no_wrap=True)
     for heading in headings:
-        table.add_column(Text(heading, _HEADINGS[heading]), justify="right")
+        table.add_column(Text(heading, _HEADINGS[heading]), justify="right", min_width=_word_length(heading))
     for summary in run.targets:
         table.add_row(
             _plain(summary.target, "bold"),
@@ -94,6 +100,11 @@ def _table(run: Run) -> Table:
             *(Text(str(counts[summary.target][heading] or "·")) for heading in headings),
         )
     return table
+
+
+def _word_length(heading: str) -> int:
+    """Return the least width of a heading: a part of a word does not tell what is counted."""
+    return max(map(len, heading.split()))
 
 
 _HEADINGS: Final = {

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from harness.cli.brokers import print_brokers
 from harness.orchestration.plan import PlanError, parse_properties
 from harness.report.allure.results import write_allure_results
 from harness.report.exports.junit import write_junit
@@ -76,3 +77,15 @@ def test_the_properties_of_a_line_are_read_again() -> None:
 def test_what_is_no_property_is_refused(text: str) -> None:
     with pytest.raises(PlanError):
         parse_properties([text])
+
+
+def test_brokers_are_counted_where_scenarios_shared_some(packed: Path) -> None:
+    console = Console(file=io.StringIO(), width=200)
+    print_brokers(RunFolder(packed), console)
+    assert f"{SCALA}  brokers: 1 instead of 2" in console.file.getvalue()  # type: ignore[attr-defined] # a StringIO
+
+    folder = RunFolder(packed)
+    folder.write_brokers({SCALA: {"brokers": [{"broker_config": {}, "cohorts": [["a/b"]]}], "unpacked": 1}})
+    alone = Console(file=io.StringIO(), width=200)
+    print_brokers(folder, alone)
+    assert alone.file.getvalue() == ""  # type: ignore[attr-defined] # a StringIO
