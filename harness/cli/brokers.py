@@ -13,7 +13,9 @@ BROKER_PROPERTY = typer.Option(
 
 
 def print_brokers(folder: RunFolder, console: Console) -> None:
-    """Print how many brokers each target needed, for targets whose brokers the run configured."""
+    """Print how many brokers each target needed, where scenarios with other properties shared some."""
     for target, reported in folder.read_brokers().items():
+        if len(reported.brokers) == reported.unpacked:
+            continue
         line = f"{target}  brokers: {len(reported.brokers)} instead of {reported.unpacked}"
         console.print(line, highlight=False)
