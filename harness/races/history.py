@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from typing import Final
+from uuid import NAMESPACE_OID, uuid5
 
 from typing_extensions import override
 
 from harness.orders.history import Operation
 from harness.scenario.values import Json, from_json
+from harness.targets.base.conformance import CONFORMANCE_TOPICS
 from harness.trace.canonical import canonical_json
 from harness.trace.schema import TraceError, json_object
 from harness.wire.codec import Fields, FieldValue, encode_request
@@ -21,6 +23,8 @@ from harness.wire.errors import WireError
 
 GROUP: Final = "group:main"
 """The id of a round's group in its history."""
+TOPIC_IDS: Final = {f"topic:{name}": str(uuid5(NAMESPACE_OID, name)) for name in CONFORMANCE_TOPICS}
+"""Topic ids by the topics' canonical names."""
 _US_IN_MS: Final = 1_000
 
 
@@ -139,7 +143,8 @@ def _history_from_json(line: bytes, *, where: str) -> History:
 
 def _operation_from_json(data: Mapping[str, Json]) -> RacedOperation:
     api, api_version, request = str(data["api"]), _whole(data["version"]), fields_from_json(data["request"])
-    encode_request(api, api_version, correlation_id=0, client_id="", fields=request)  # raises if it is none
+    with_ids = request_with_topic_ids(canonical_json(request))
+    encode_request(api, api_version, correlation_id=0, client_id="", fields=with_ids)  # raises if it is none
     answer, answered_us = data["answer"], data["answered_us"]
     return RacedOperation(
         actor=str(data["actor"]),
@@ -158,6 +163,13 @@ def _whole(data: Json) -> int:
     if not isinstance(data, int) or isinstance(data, bool):
         raise TypeError(f"{data!r:.80} is not a whole number")
     return data
+
+
+def request_with_topic_ids(request_json: str) -> Fields:
+    """Return a request from its canonical form, with ids of topics in place of their canonical names."""
+    for name, topic_id in TOPIC_IDS.items():
+        request_json = request_json.replace(canonical_json(name), canonical_json(topic_id))
+    return fields_from_json(json_object(request_json, where="a request"))
 
 
 def fields_from_json(data: Json) -> Fields:

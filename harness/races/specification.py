@@ -4,18 +4,16 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import inf
 from typing import Final, Protocol
-from uuid import NAMESPACE_OID, uuid5
 
 from typing_extensions import override
 
 from harness.orders.history import Fields, Operation
 from harness.orders.interface import InnerKind, InnerStep, Machine
 from harness.orders.machine import Answers, ReferenceMachine
-from harness.races.history import GROUP, fields_from_json
+from harness.races.history import GROUP, TOPIC_IDS, request_with_topic_ids
 from harness.targets.base.conformance import CONFORMANCE_TOPICS
 from harness.targets.reference.profile import ReferenceProfile, state_of, stored_specification
 from harness.trace.canonical import Canonicaliser, canonical_json
-from harness.trace.schema import json_object
 from harness.wire.codec import decode_response, encode_request
 from reference_coordinator.core.effects import AppendRecords
 from reference_coordinator.core.errors import Errors
@@ -26,8 +24,6 @@ from reference_coordinator.profile.behaviours import CoordinatorFamily
 _HORIZON_MS: Final = 5_000
 """Deadlines further away do not pass within a round: session and rebalance timeouts of races are 30 s."""
 _REMEMBERED: Final = 4096
-_TOPIC_IDS: Final = {f"topic:{name}": str(uuid5(NAMESPACE_OID, name)) for name in CONFORMANCE_TOPICS}
-"""Topic ids by the topics' canonical names."""
 
 
 class MachineFactory(Protocol):
@@ -77,7 +73,7 @@ class RaceMachine(ReferenceMachine):
 
     def __init__(self, spec: ReferenceProfile, operations: Sequence[Operation]) -> None:
         topics = {
-            name: (num_partitions, _TOPIC_IDS[f"topic:{name}"])
+            name: (num_partitions, TOPIC_IDS[f"topic:{name}"])
             for name, num_partitions in CONFORMANCE_TOPICS.items()
         }
         super().__init__(spec, operations, frozenset((GROUP,)), topics=topics)
@@ -173,9 +169,7 @@ class RaceMachine(ReferenceMachine):
 @lru_cache(maxsize=_REMEMBERED)
 def _frame(api: str, api_version: int, client_id: str | None, request_json: str) -> bytes:
     """Encode a request, with a cache: the same few recur."""
-    for name, topic_id in _TOPIC_IDS.items():
-        request_json = request_json.replace(canonical_json(name), canonical_json(topic_id))
-    request = fields_from_json(json_object(request_json, where="a request"))
+    request = request_with_topic_ids(request_json)
     return encode_request(api, api_version, correlation_id=0, client_id=client_id, fields=request)
 
 
@@ -192,7 +186,7 @@ def _canonicaliser() -> Canonicaliser:
     """Return a canonicaliser that has learnt the topics."""
     canonicaliser = Canonicaliser(groups={GROUP: GROUP.removeprefix("group:")})
     topics = [
-        {"name": name.removeprefix("topic:"), "topic_id": topic_id} for name, topic_id in _TOPIC_IDS.items()
+        {"name": name.removeprefix("topic:"), "topic_id": topic_id} for name, topic_id in TOPIC_IDS.items()
     ]
     canonicaliser.canonical(actor="", api="Metadata", fields={"topics": topics})
     return canonicaliser

@@ -199,6 +199,14 @@ def stored(path: Path, *, profile: str, histories: list[History]) -> RacesFolder
     return folder
 
 
+def test_histories_on_file_name_topics_where_requests_have_their_ids(tmp_path: Path) -> None:
+    histories = raced(Shuffled, "4.4", "consumer-beats", rounds=3, seed=1)
+    assert any("topic:payments" in history_to_json(each) for each in histories)
+    folder = stored(tmp_path / "run", profile="4.4", histories=histories)
+    (file,) = folder.path.rglob("histories.jsonl")
+    assert [each.shape() for each in read_histories(file)] == [each.shape() for each in histories]
+
+
 def test_a_stored_run_is_judged_again(tmp_path: Path) -> None:
     histories = raced(Shuffled, "4.4", "commit-leave", rounds=6, seed=1)
     folder = stored(tmp_path / "run", profile="4.4", histories=histories)
