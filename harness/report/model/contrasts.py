@@ -1,11 +1,12 @@
 """What was expected and what came, in words: times with their bounds, and the lengths of lists."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from harness.report.model.field_rows import readable
+from harness.trace.canonical import canonical_json
 from harness.trace.schema import TraceError, parsed_json
 
 _OTHERS: Final = "…"
@@ -60,10 +61,36 @@ def _ms(duration_ms: float) -> str:
 
 
 def _counts(field: str, difference: Contrast) -> tuple[str, str] | None:
-    """Return the lengths of two lists of objects; None if they are not such lists, or are equally long."""
+    """Return the lengths of two lists of objects; None if they are not such lists, or are equally long.
+
+    Where both are one object, it is about the first list of objects within it that is longer or shorter.
+    """
     due, came = _objects(difference.expected), _objects(difference.actual)
     if due is None or came is None:
         return None
+    if len(due) == len(came) == 1:
+        return next(_counts_within(due[0], came[0]), None)
+    return _lengths(field, due, came)
+
+
+def _counts_within(due: object, came: object) -> Iterator[tuple[str, str]]:
+    """Yield the lengths of lists of objects within two objects, if they differ."""
+    assert isinstance(came, dict)
+    pairs = due.items() if isinstance(due, dict) else (_named(part) for part in _parts(str(due)))
+    for name, value in pairs:
+        expected = _objects(value if isinstance(value, str) else canonical_json(value))
+        actual = _objects(canonical_json(came.get(name)))
+        if expected is not None and actual is not None and (lengths := _lengths(name, expected, actual)):
+            yield lengths
+
+
+def _named(part: str) -> tuple[str, str]:
+    name, _, value = part.partition(": ")
+    return name, value
+
+
+def _lengths(field: str, due: Sequence[object], came: Sequence[object]) -> tuple[str, str] | None:
+    """Return the lengths of two lists, the first with a noun; None if they are equally long."""
     may_have_more = due[-1:] == [_OTHERS]
     count = len(due) - may_have_more
     if len(came) == count or (may_have_more and len(came) > count):

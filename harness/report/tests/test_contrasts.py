@@ -28,6 +28,13 @@ LATE = replace(
         ("{a: {}, b: {}}", "[]", ("{a: {}, b: {}}", "[]")),
         ('"NONE"', '"NOT_COORDINATOR"', ("NONE", "NOT_COORDINATOR")),
         ("{", "[", ("{", "[")),
+        (
+            "{{state: 'Stable', data: [], members: [{id: 'a'}, {id: 'b'}]}}",
+            '[{"data":[],"members":[{"id":"a"}],"state":"Stable"}]',
+            ("2 members", "1"),
+        ),
+        ('[{"topics":[{"p":0}]}]', '[{"topics":[]}]', ("1 topic", "0")),
+        ("{{topics: [{p: 1}]}}", '[{"topics":null}]', ("{{topics: [{p: 1}]}}", '[{"topics": null}]')),
     ],
 )
 def test_lists_of_objects_of_unlike_lengths_are_counted(
