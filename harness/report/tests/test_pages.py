@@ -67,7 +67,9 @@ def test_no_page_writes_an_error_to_the_console(tmp_path: Path, tab: Tab) -> Non
 def test_on_a_narrow_page_the_matrix_scrolls_in_its_frame_and_the_sides_are_stacked(
     tmp_path: Path, tab: Tab
 ) -> None:
-    index = render_site(small_run().write(tmp_path))
+    made = small_run()
+    made.add(judgement("zoo/red/long", SCALA, "diverges", reason=f'groups is ["{"member" * 20}"]'))
+    index = render_site(made.write(tmp_path))
     tab.is_as_wide_as(390)
     for path in pages_of(index.parent):
         tab.open(path.as_uri())
