@@ -14,6 +14,7 @@ from harness.cli.suites_here import SUITES
 from harness.clients.known_ids import known_ids
 from harness.diff.expectations import Entry, ExpectationError
 from harness.diff.judge import TargetInfo
+from harness.diff.target_pattern import named_target
 from harness.gate.expectation_care import Outworn, applying, lint, outworn
 from harness.gate.expectation_file import (
     LocatedEntry,
@@ -260,12 +261,10 @@ def why(
 def _info(target: str, library: str | None, run: JudgedRun | None) -> tuple[str, TargetInfo]:
     """Return a target's name in results, and its information: from the run, or else from its spec."""
     if run is not None:
-        named = (
-            (name, info)
-            for name, info in run.infos.items()
-            if target in (info.target, info.spec) and library == info.library
-        )
-        if (found := next(named, None)) is None:
+        infos = {name: info for name, info in run.infos.items() if info.library == library}
+        wanted = named_target(target, {info.target: info.spec for info in infos.values()})
+        found = next(((name, info) for name, info in infos.items() if info.target == wanted), None)
+        if found is None:
             beside = "" if library is None else f" with {library}"
             there = "; ".join(run.infos) or "none"
             raise PlanError(f"the run has no target {target!r}{beside}; it has {there}")

@@ -1,6 +1,7 @@
 """Which targets a pattern such as `kafka:>=3.9,<4.0` matches, and which are the reference."""
 
 import re
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -10,6 +11,7 @@ from packaging.version import InvalidVersion, Version
 from harness.diff.judge import TargetInfo
 
 _COMPARISONS = ("<", ">", "=", "!", "~")
+_RELEASE: Final = re.compile(r"(kafka:\d+\.\d+)((?:\+java)?(?:\*\d+)?)")
 REFERENCE: Final = r"reference(?:[:-](?!tcp).*)?"
 """Matches the whole spec or name of the in-process reference; valid in Python and in Java."""
 
@@ -21,6 +23,24 @@ def is_reference(spec: str) -> bool:
     is judged.
     """
     return re.fullmatch(REFERENCE, spec) is not None
+
+
+def named_target(text: str, specs: Mapping[str, str]) -> str | None:
+    """Return which target a text names, by name or spec; `kafka:3.9` is the newest patch of 3.9 among them.
+
+    Args:
+        text: the text.
+        specs: specs by the targets' names.
+    """
+    exact = next((name for name, spec in specs.items() if text in (name, spec)), None)
+    if exact is not None:
+        return exact
+    release = _RELEASE.fullmatch(text)
+    if release is None:
+        return None
+    patch = re.compile(rf"{re.escape(release[1])}\.(\d+){re.escape(release[2])}")
+    patches = {int(found[1]): name for name, spec in specs.items() if (found := patch.fullmatch(spec))}
+    return patches[max(patches)] if patches else None
 
 
 def is_target_pattern(pattern: str) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from harness.diff.check import TargetTrace, reported_by
 from harness.diff.model import Judgement
+from harness.diff.target_pattern import named_target
 from harness.gate.stored import StoredRun, cut_short, open_run
 from harness.orchestration.judging import read_baseline, read_scripts, read_traces
 from harness.orchestration.plan import PlanError
@@ -105,7 +106,8 @@ def _named(text: str, run: Path, loaded: dict[Path, LoadedRun]) -> Mapping[str, 
     found = loaded[key]
     names = [name for name in found.run.header.targets if name in found.traces]
     if target is not None:
-        names = [name for name in found.traces if target in (name, found.traces[name].info.spec)]
+        named = named_target(target, {name: trace.info.spec for name, trace in found.traces.items()})
+        names = [] if named is None else [named]
     if not names:
         raise PlanError(_unknown(target, found))
     return {name: ComparedTarget(loaded=found, target=name) for name in names}
