@@ -158,8 +158,10 @@ def _recorded(
 
 def _place(error: Exception) -> str:
     """Return in which line of the suites an error was raised, as text; nothing if it was elsewhere."""
-    ours = Path(__file__).parent
-    frames = [each for each in extract_tb(error.__traceback__) if Path(each.filename).parent != ours]
+    ours, pythons = Path(__file__).parent, Path(inspect.__file__).parent
+    frames = [
+        each for each in extract_tb(error.__traceback__) if Path(each.filename).parent not in (ours, pythons)
+    ]
     return f" in {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
 
 

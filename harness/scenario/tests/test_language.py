@@ -195,6 +195,11 @@ def fails(conversation: Conversation) -> None:
     raise ZeroDivisionError
 
 
+def misspells_a_keyword(conversation: Conversation) -> None:
+    """An argument that a request does not have is refused where it is given."""
+    conversation.actor("ana").sends(ask.heartbeat(member_id="m", generation=1))  # type: ignore[call-arg] # on purpose
+
+
 def misspells_an_error_code(conversation: Conversation) -> None:
     """An error code that Kafka does not have is refused."""
     conversation.actor("ana").asks(
@@ -224,6 +229,7 @@ def misspells_an_error_code(conversation: Conversation) -> None:
             {},
             r"classic/test/one: its function fails: ZeroDivisionError\(\) in .*test_language.py, line \d+",
         ),
+        (misspells_a_keyword, {}, r"unexpected keyword.* in .*test_language.py, line \d+"),
         (
             misspells_an_error_code,
             {},
