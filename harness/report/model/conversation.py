@@ -18,6 +18,7 @@ from harness.report.model.tables import AlignedAnswer, oracle_side, target_side
 from harness.results.answer_impact import impact_of
 from harness.results.status import NEEDS_ATTENTION, ResultStatus, mark, shown, status_of
 from harness.spark.rows import AlignedStep, TargetSummary
+from harness.trace.canonical import canonical_json
 from harness.trace.events import EventKind
 from harness.trace.schema import TraceError, parsed_json
 from harness.verdict import Outcome
@@ -281,8 +282,16 @@ def _flows(row: AlignedStep, fields: Iterable[FieldRow]) -> bool:
 
 
 def _shown(side: AlignedAnswer | None) -> str | None:
-    """Return the canonical fields, which are compared, or else the fields as received."""
-    return (side.canonical or side.fields) if side else None
+    """Return the canonical fields, which are compared, or else the fields as received.
+
+    Of a starved stretch, figures that could not be taken are left out.
+    """
+    fields = (side.canonical or side.fields) if side else None
+    if fields is None or side is None or side.kind != EventKind.STARVED:
+        return fields
+    figures = parsed_json(fields, where="the figures of a starved stretch")
+    assert isinstance(figures, dict)
+    return canonical_json({name: value for name, value in figures.items() if value is not None})
 
 
 def _cell(row: AlignedStep, side: AlignedAnswer) -> EventCell:

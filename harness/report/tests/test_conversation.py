@@ -70,3 +70,10 @@ def test_what_neither_side_has_is_reported_in_a_row_of_its_own(tmp_path: Path) -
         ("nothing", ["lacking"])
     ]
     assert reported(rows(tmp_path, lacking)[-1]) == ("nothing", ["lacking"])
+
+
+def test_figures_of_a_starved_stretch_that_could_not_be_taken_are_left_out(tmp_path: Path) -> None:
+    figures: dict[str, object] = {"run_queue_ms": None, "starved_ms": 8.5}
+    starved = Act(step=STEP, actor="ana", kind="starved", api=None, version=None, content=figures)
+    (row,) = rows(tmp_path, acts=(*conversation()[:STEP], starved))
+    assert [(field.key, field.target) for field in row.fields] == [("starved_ms", "8.5")]
