@@ -14,6 +14,7 @@ from harness.cli.dry_run import DRY_RUN, list_only
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.run_folder import RUN_ID, refuse_taken, telling_of_interruption
 from harness.cli.wide_console import wide_console
+from harness.diff.target_pattern import is_reference
 from harness.orchestration.external import announcement, outline
 from harness.orchestration.plan import PlanError, new_run_id, parse_targets
 from harness.orchestration.progress import ProgressDisplay, plainly
@@ -66,6 +67,9 @@ def race(
         out=out,
     )
     for each in plan.targets:
+        if is_reference(each.spec):
+            served = each.spec.replace("reference", "reference-tcp")
+            raise PlanError(f"{each.spec} skips waits, and no race takes place there; write {served}")
         if each.is_external:
             plainly(console)(announcement(each))
     if dry_run:

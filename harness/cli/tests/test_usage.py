@@ -55,6 +55,7 @@ pytest_plugins = ["harness.tests.command_line_fixture"]
         ),
         (("bench", "--target", "external:h:1"), "external:h:1 has others' things, which nothing guards here"),
         (("bench-tap", "--target", "external:h:1"), "external:h:1 has others' things, which nothing guards"),
+        (("race", "--target", "reference:4.3"), "no race takes place there; write reference-tcp:4.3"),
         (("search",), "say either --against or --mutant: a search compares two references"),
         (
             ("search", "--target", "kafka:3.9.2", "--mutant", "states_filter_trimmed"),
