@@ -23,6 +23,7 @@ from harness.orchestration.expectation_files import expectation_files
 from harness.orchestration.external import announcement
 from harness.orchestration.external import dry_run as list_external
 from harness.orchestration.judging import judge_run_again, read_expectations
+from harness.orchestration.matrix import explain_changes
 from harness.orchestration.newer_releases import found_newer, judged_as_older
 from harness.orchestration.on_cluster import cluster_of, refuse_unfit
 from harness.orchestration.plan import (
@@ -216,6 +217,7 @@ def carry_out(
                 f"No report: every target was lost; you can make one with `kafka-conformance report {folder}`"
             )
         if is_reported:
+            explain_changes(completed, display.teller("report"))
             reported = _report_or_explain(completed.folder, options, display, console)
     if reported is not None:
         print_summary(reported, console)

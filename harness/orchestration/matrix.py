@@ -66,9 +66,14 @@ def _only(version: str) -> str:
 
 
 def explain_changes(completed: CompletedRun, progress: Callable[[str], None]) -> None:
-    """Attribute the changes between versions to named behaviours, and write that to the run's folder."""
+    """Attribute the changes between versions to named behaviours, and write that to the run's folder.
+
+    Nothing is written if all targets are compared with the same reference.
+    """
     folder = completed.folder
     oracles = {each.oracle for each in completed.checked.judgements if each.oracle is not None}
+    if len(oracles) < 2:
+        return
     attributions = asyncio.run(
         attribute(
             read_scripts(folder),

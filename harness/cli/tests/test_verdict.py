@@ -8,6 +8,7 @@ from typing import Never
 import pytest
 from pyspark.sql import SparkSession
 
+from harness.diff.model import Attribution
 from harness.report.exports.markdown import write_summary
 from harness.report.model.losses import losses, verdict_line
 from harness.report.model.run_data import Run
@@ -19,6 +20,7 @@ from harness.tests.in_process import CommandLine
 from harness.tests.report_run import REFERENCE, SCALA, MadeUpRun, judgement, small_run
 from harness.tests.small_suite import WRONG
 from harness.trace.events import TARGET_LOST
+from harness.trace.files import RunFolder, read_records
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
@@ -101,6 +103,19 @@ def test_a_report_that_fails_leaves_the_verdict_reported(
     assert kafka_conformance("run", CHOSEN, "--out", tmp_path) == ExitCode.TEMPORARY_FAILURE
     assert "Every result was expected." in kafka_conformance.out
     assert "no room for Spark" in kafka_conformance.err
+
+
+@pytest.mark.slow
+def test_a_run_of_two_versions_names_the_behaviours_that_changed(
+    kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse_a_report(monkeypatch, SparkError("it needs no report"))
+    monkeypatch.setattr(import_module("harness.cli.run"), "why_no_spark", lambda _: None)
+    targets = ("--target", "reference-tcp:3.9", "--target", "reference-tcp:4.4")
+    kafka_conformance("run", *targets, "classic/vote/of-three", "--out", tmp_path, "--run-id", "two")
+    (found,) = read_records(Attribution, RunFolder(tmp_path / "two").attributions)
+    assert (found.from_oracle, found.to_oracle) == ("reference-3.9", "reference-4.4")
+    assert found.behaviours
 
 
 @pytest.mark.slow
