@@ -24,8 +24,7 @@ from harness.replay.exchange import Exchange
 from harness.replay.gaps import Gap
 from harness.replay.group import GroupReplay
 from harness.replay.history import conversation_of
-from harness.report.model.answer_coverage import Answered
-from harness.report.model.tapped_conversation_data import codes_in
+from harness.report.model.answer_coverage import Answered, answered
 
 DEFAULT_PORT: Final = 9092
 
@@ -257,12 +256,7 @@ class _GroupJudgement:
 
 
 def _answered(exchange: Exchange) -> Iterator[Answered]:
-    """Yield what an answer counts as: its own error code, or else each distinct one within it."""
-    if exchange.answer is not None:
-        own = exchange.answer.get("error_code")
-        codes = (own,) if isinstance(own, str) else dict.fromkeys(codes_in(exchange.answer))
-        for code in codes:
-            yield exchange.api, exchange.api_version, code
+    return answered(exchange.api, exchange.api_version, exchange.answer or {})
 
 
 def split(rows: Iterable[Row]) -> tuple[list[Row], Iterator[Row]]:

@@ -15,20 +15,18 @@ from harness.captures.likeness import likeness, signature_of
 from harness.captures.patterns import Pattern, patterns_of
 from harness.replay import ReferenceProfile
 from harness.replay.unexplained import GIVEN_UP
-from harness.report.model.answer_coverage import Answered, pairs_beside
 from harness.report.model.conversation_data import as_script
-from harness.report.model.coverage import heat_tables
 from harness.report.model.field_rows import readable
 from harness.report.model.run_data import Run
+from harness.report.site.answers_page import FILE_NAME as COVERAGE
+from harness.report.site.answers_page import write_answers
 from harness.report.site.pages import NavItem, Pages
 from harness.results.replay_results import ReplayFinding
-from harness.spark.rows import ErrorCodeCount
 
 INDEX: Final = "index.html"
 _FINDINGS: Final = "findings"
 _CONVERSATIONS: Final = "talks"
-_COVERAGE: Final = "coverage.html"
-_NAVIGATION: Final = (NavItem(file=INDEX, name="Judged"), NavItem(file=_COVERAGE, name="Coverage"))
+_NAVIGATION: Final = (NavItem(file=INDEX, name="Judged"), NavItem(file=COVERAGE, name="Coverage"))
 _ROWS_MAX: Final = 500
 _FILES_SHOWN: Final = 10
 
@@ -94,7 +92,7 @@ def write_pages(out: Path, judged: JudgedCaptures, spec: ReferenceProfile, given
     patterns = {each.signature: each for each in patterns_of(judged.groups)}
     excerpts = _in_order(judged.groups, patterns)
     addresses = {_key(each.finding): f"{_FINDINGS}/{place}.html" for place, each in enumerate(excerpts, 1)}
-    _write_coverage(pages, judged.answered, given.beside)
+    write_answers(pages, judged.answered, given.beside, where="captures")
     _write_findings(pages, excerpts, addresses, patterns, spec.profile.name)
     findings = [finding for group in judged.groups for finding in group.replayed.findings]
     findings.sort(key=lambda each: not addresses.get(_key(each)))
@@ -128,22 +126,6 @@ def _counts(judged: JudgedCaptures) -> dict[str, object]:
         "notes": notes[:_ROWS_MAX],
         "note_count": len(notes),
     }
-
-
-def _write_coverage(pages: Pages, answered: Mapping[Answered, int], run: Run | None) -> None:
-    counts = [
-        ErrorCodeCount(
-            run_id="", target="captures", api=api, api_version=version, error_code=code, response_count=count
-        )
-        for (api, version, code), count in answered.items()
-    ]
-    pages.write(
-        _COVERAGE,
-        "judged_coverage.html.j2",
-        pairs=pairs_beside(answered, () if run is None else run.error_codes),
-        run_name="" if run is None else run.header.run_id,
-        heat=heat_tables(counts),
-    )
 
 
 def _write_findings(

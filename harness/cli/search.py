@@ -13,6 +13,7 @@ from rich.console import Console
 from harness.cli.dry_run import DRY_RUN
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.run_folder import ON, RUN_ID
+from harness.cli.search_beside import BesideRun, write_beside
 from harness.cli.search_on import TASKS, ClusterPlan, search_on
 from harness.cli.search_target import (
     BATCH,
@@ -64,6 +65,10 @@ _CORPUS = typer.Option(
     help="Keep conversations that reached something new in this folder, and begin with those that it has. "
     "Usually beside the run; of a search between references nothing is kept.",
 )
+_BESIDE = typer.Option(
+    help="A run. A page in RUN-coverage below --out shows which versions of which API were answered with "
+    "which error codes, in the search and in the run's scenarios."
+)
 _OUT = typer.Option(help="Where to make the folder of what was found on such a target.", file_okay=False)
 _NO_REPORT = typer.Option("--no-report", help="Confirm what was found, but make no report.")
 
@@ -86,12 +91,15 @@ def search(
     only_drive: Annotated[bool, _NO_REPORT] = False,
     on: Annotated[str | None, ON] = None,
     tasks: Annotated[int | None, TASKS] = None,
+    beside: Annotated[Path | None, _BESIDE] = None,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> ExitCode:
     """Make conversations that nobody wrote, and explain what two sides answer differently.
 
     Exit code 0: every difference has a named behaviour, or the mutant was found. 1: not so.
     """
+    run_id = run_id or new_run_id()
+    run = BesideRun.read(beside, out / f"{run_id}-coverage")
     if mutant is None and not (is_virtual(target) and (against is None or is_virtual(against))):
         plan = TargetPlan(
             target=target,
@@ -102,22 +110,20 @@ def search(
             batch=batch,
             jobs=jobs,
             out=out,
-            run_id=run_id or new_run_id(),
+            run_id=run_id,
             write_to=write_to,
             corpus=corpus,
             wants_report=not only_drive,
             on=on,
             tasks=tasks,
+            beside=run,
         )
         return (dry_run_of_search if dry_run else search_target)(plan, wide_console())
-    _refuse_unfit(profile, against, mutant)
-    made = _order(_reference(target), against, mutant, steps=steps, seed=seed)
-    order = replace(made, corpus=kept_corpus(corpus))
+    order = _order(target, against, mutant, profile, steps=steps, seed=seed)
     names, line = _sides(target, against, mutant)
-    if on is None:
-        return _search_here(order, names, line(seed, steps), write_to)
-    there = partial(ClusterPlan, on=on, tasks=tasks, names=names, reproduced=line)
-    return _search_there(order, there(out=out, corpus=corpus, write_to=write_to))
+    there = partial(ClusterPlan, on=on or "", tasks=tasks, out=out, corpus=corpus, write_to=write_to)
+    plan_there = there(names=names, reproduced=line, beside=run)
+    return _search_there(order, plan_there) if on else _search_here(order, plan_there, line(seed, steps))
 
 
 def _sides(
@@ -130,7 +136,7 @@ def _sides(
 
 
 def _search_there(order: Order, plan: ClusterPlan) -> ExitCode:
-    outcome = search_on(plan, replace(order, corpus=None), wide_console())
+    outcome = search_on(plan, order, wide_console())
     lost = ExitCode.EXPECTED if outcome.losses.lost is None else ExitCode.UNAVAILABLE
     return worst((lost, _exit_code(outcome.harvest, is_mutant=order.stops_at_first)))
 
@@ -139,13 +145,15 @@ def _reproduced(compared: str, seed: int, steps: int) -> str:
     return f"{compared} --seed {seed} --steps {steps}"
 
 
-def _search_here(order: Order, names: tuple[str, str], reproduced: str, write_to: Path | None) -> ExitCode:
+def _search_here(made: Order, plan: ClusterPlan, reproduced: str) -> ExitCode:
+    order = replace(made, corpus=kept_corpus(plan.corpus))
     console = wide_console()
-    hunt = _hunt(order, Display(console, names))
+    hunt = _hunt(order, Display(console, plan.names))
     harvest = asyncio.run(hunt.run())
     print_outcome(harvest, console)
-    if write_to is not None:
-        asyncio.run(_write(hunt, harvest, write_to, names, reproduced, console))
+    write_beside(plan.beside, harvest, plan.names, console)
+    if plan.write_to is not None:
+        asyncio.run(_write(hunt, harvest, plan.write_to, plan.names, reproduced, console))
     # A search stops at the first difference only if it is for a planted fault.
     return _exit_code(harvest, is_mutant=order.stops_at_first)
 
@@ -171,7 +179,11 @@ def _exit_code(harvest: Harvest, *, is_mutant: bool) -> ExitCode:
     return ExitCode.EXPECTED if is_explained else ExitCode.UNEXPECTED
 
 
-def _order(one: VariantTarget, against: str | None, mutant: str | None, *, steps: int, seed: int) -> Order:
+def _order(
+    target: str, against: str | None, mutant: str | None, profile: str | None, *, steps: int, seed: int
+) -> Order:
+    _refuse_unfit(profile, against, mutant)
+    one = _reference(target)
     if against is not None:
         return Order(target=one, against=_reference(against), steps=steps, seed=seed)
     assert mutant is not None

@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from harness.cli.search_beside import BesideRun, write_beside
 from harness.orchestration.on_cluster import cluster_of, refuse_unfit
 from harness.orchestration.progress import plainly
 from harness.search.hunt import Order
@@ -28,7 +29,7 @@ class ClusterPlan:
     """The parameters of a search on a cluster."""
 
     on: str
-    """Spark's master."""
+    """Spark's master; empty to search on this machine."""
     tasks: int | None
     out: Path
     """The folder that driver and executors share."""
@@ -40,6 +41,8 @@ class ClusterPlan:
     """Returns the command that finds the same on one machine, for a seed and a number of steps."""
     logs: Path = Path()
     """The folder to which the brokers' logs are copied."""
+    beside: BesideRun | None = None
+    """A run whose scenarios the search is shown beside."""
 
 
 def search_on(plan: ClusterPlan, order: Order | BrokerOrder, console: Console) -> SearchOutcome:
@@ -81,3 +84,4 @@ def _print(plan: ClusterPlan, outcome: SearchOutcome, console: Console, *, of_ti
             console.print(f"{each.written.id}: {path}", soft_wrap=True, highlight=False, markup=False)
     print_outcome(outcome.harvest, console, of_time=of_time)
     print_losses(outcome.losses, console)
+    write_beside(plan.beside, outcome.harvest, plan.names, console)

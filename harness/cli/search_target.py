@@ -11,6 +11,7 @@ from rich.console import Console
 
 from harness.cli.dry_run import list_only
 from harness.cli.run import ReportOptions, carry_out
+from harness.cli.search_beside import BesideRun, write_beside
 from harness.cli.search_on import ClusterPlan, search_on
 from harness.orchestration.external import announcement, outline
 from harness.orchestration.plan import PlanError, RunPlan, parse_targets
@@ -57,6 +58,8 @@ class TargetPlan:
     """The master of the cluster whose executors search."""
     tasks: int | None = None
     """The number of tasks of a search on a cluster."""
+    beside: BesideRun | None = None
+    """A run whose scenarios the search is shown beside."""
 
     def parsed(self) -> tuple[Target, ...]:
         """Return new targets: the one to search, and the one that it is compared with, if any.
@@ -162,10 +165,10 @@ def search_target(plan: TargetPlan, console: Console) -> ExitCode:
         # Python's development mode would debug every loop, which makes it late.
         asyncio.run(hunt.run(), debug=False)
     except KeyboardInterrupt:
-        _print_end(hunt, console)
+        _print_end(hunt, plan, console)
         console.print("interrupted; what was found until now is written", highlight=False)
         raise
-    _print_end(hunt, console)
+    _print_end(hunt, plan, console)
     codes = ExitCode.EXPECTED if hunt.losses.lost is None else ExitCode.UNAVAILABLE
     scripts = found_folder.scripts
     return _run_found(plan, scripts, console) if scripts else codes
@@ -184,6 +187,7 @@ def _search_on_cluster(
         names=plan.names,
         reproduced=plan.reproduced,
         logs=plan.out / f"{plan.run_id}-logs",
+        beside=plan.beside,
     )
     order = BrokerOrder(
         targets=targets,
@@ -225,9 +229,10 @@ class FoundFolder:
         return {name: _as_scenario(found, name, self._plan) for _, name, found in self._written.values()}
 
 
-def _print_end(hunt: TargetHunt, console: Console) -> None:
+def _print_end(hunt: TargetHunt, plan: TargetPlan, console: Console) -> None:
     print_outcome(hunt.harvest, console, of_time="of real time")
     print_losses(hunt.losses, console)
+    write_beside(plan.beside, hunt.harvest, plan.names, console)
 
 
 def _as_scenario(found: Cluster, name: str, plan: TargetPlan) -> Script:

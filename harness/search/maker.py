@@ -5,12 +5,14 @@ past generation, another member's id, a commit while a group completes its rebal
 millisecond before a deadline.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 from typing import Final
 
+from harness.report.model.answer_coverage import Answered, answered
 from harness.scenario.errors import ScenarioError, UnboundReferenceError
 from harness.scenario.script import ASIDE, MAIN, Script
 from harness.search.coverage import NO_GROUP, Pair, outcome_of
@@ -39,7 +41,7 @@ from harness.search.request_table import (
     chosen_api,
     is_unsettled,
 )
-from harness.search.sides import LiveRun, Side
+from harness.search.sides import LastAnswer, LiveRun, Side
 from harness.search.situation import Membership, Situation, usual_version
 from harness.search.tempo import VIRTUAL, Tempo
 from harness.targets.reference.tape import Taped
@@ -80,6 +82,8 @@ class Made:
     """Whether the reference failed."""
     reached: Mapping[Pair, int]
     """Pairs of a state and an answered request, with the number of moves by then."""
+    answered: Mapping[Answered, int]
+    """How often each API, in each version, was answered each error code."""
 
 
 class Maker:
@@ -115,6 +119,7 @@ class Maker:
         names = self._names()
         self._cast = tuple(each for each in CAST if each.name in names)
         self._reached: dict[Pair, int] = {}
+        self._answered = Counter[Answered]()
         self._asked_in: dict[tuple[str, bool], str] = {}
         """The state in which a request was sent, by who awaits its answer."""
         configs = (*tempo.configs, *tempo.configs_of.get(self._cast[-1].group_type, ()))
@@ -166,6 +171,7 @@ class Maker:
             tape=tuple(live.tape),
             has_failed=has_failed,
             reached=self._reached,
+            answered=self._answered,
         )
 
     async def _take_again(self, live: LiveRun, move: Move) -> None:
@@ -326,8 +332,7 @@ class Maker:
         self._lag_ms += self._tempo.step_lag_ms
         match move:
             case Ask(actor=name, is_repeated=True):
-                self._learn(name, live.heard)
-                self._reach(live.heard, state)
+                self._note_answer(name, live.heard, state)
             case Ask(actor=name, is_aside=is_aside):
                 self._open.append((name, is_aside))
                 self._asked_in[name, is_aside] = state
@@ -337,36 +342,27 @@ class Maker:
                     self._lag_ms += self._tempo.parked_lag_ms
             case Hear(actor=name, is_aside=is_aside):
                 self._open.remove((name, is_aside))
-                self._learn(name, live.heard)
-                self._join_up()
-                self._reach(live.heard, self._asked_in[name, is_aside])
+                self._moves[-2:] = joined(self._moves[-2:])
+                self._note_answer(name, live.heard, self._asked_in[name, is_aside])
             case Act():
                 self._open.clear()
                 self._session_epochs = dict.fromkeys(self._session_epochs, 0)
             case _:
                 pass
 
-    def _reach(self, heard: tuple[str, Mapping[str, object]] | None, state: str) -> None:
-        """Record the pair of a state and the request in it that was answered."""
-        if heard is not None:
-            api, fields = heard
-            self._reached.setdefault(Pair(state, api, outcome_of(fields)), len(self._moves))
-
-    def _join_up(self) -> None:
-        """Merge a request and its immediate answer into one move."""
-        self._moves[-2:] = joined(self._moves[-2:])
-
-    def _learn(self, name: str, heard: tuple[str, Mapping[str, object]] | None) -> None:
-        """Update the state of an actor from an answer."""
+    def _note_answer(self, name: str, heard: LastAnswer | None, state: str) -> None:
+        """Record an answer, and the state in which it was asked for; update the state of the actor."""
         if heard is None:
             return
-        api, fields = heard
+        api, fields, outcome = heard.api, heard.fields, outcome_of(heard.fields)
+        self._answered.update(answered(*heard))
+        self._reached.setdefault(Pair(state, api, outcome), len(self._moves))
         error = fields.get("error_code")
         if (api == "JoinGroup" and error == "MEMBER_ID_REQUIRED") or error == "REBALANCE_IN_PROGRESS":
             self._memberships[name] = Membership.NAMED
         elif error in _BROKEN:
             self._memberships[name] = Membership.OUTSIDE
-        elif outcome_of(fields) == "NONE":
+        elif outcome == "NONE":
             self._learn_success(name, api, fields)
 
     def _learn_success(self, name: str, api: str, fields: Mapping[str, object]) -> None:

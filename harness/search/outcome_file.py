@@ -1,5 +1,6 @@
 """Read and write the outcome of a search as a file, which another machine may read."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 
 from harness.diff.raw_difference import RawDifference
+from harness.report.model.answer_coverage import Answered
 from harness.search.corpus import Kept, kept_from_json, kept_to_json
 from harness.search.coverage import Pair
 from harness.search.differences import Cause, cause_of
@@ -60,6 +62,7 @@ class _Stored:
     steps: int
     shrinking_runs: int
     pairs: tuple[Pair, ...]
+    answered: tuple[tuple[Answered, int], ...]
     branches: int
     comparing_s: float
     flaky: tuple[tuple[Cause, int], ...]
@@ -81,6 +84,7 @@ def write_outcome(path: Path, outcome: SearchOutcome) -> None:
         steps=harvest.steps,
         shrinking_runs=harvest.shrinking_runs,
         pairs=tuple(harvest.pairs),
+        answered=tuple(harvest.answered.items()),
         branches=harvest.branches,
         comparing_s=harvest.comparing_s,
         flaky=tuple(losses.flaky.items()),
@@ -109,6 +113,7 @@ def read_outcome(path: Path) -> SearchOutcome:
         steps=stored.steps,
         shrinking_runs=stored.shrinking_runs,
         pairs=frozenset(stored.pairs),
+        answered=Counter(dict(stored.answered)),
         branches=stored.branches,
         comparing_s=stored.comparing_s,
     )
@@ -195,6 +200,7 @@ def _add(total: Harvest, harvest: Harvest) -> None:
     total.steps += harvest.steps
     total.shrinking_runs += harvest.shrinking_runs
     total.comparing_s += harvest.comparing_s
+    total.answered.update(harvest.answered)
     # Outcomes do not list which branches were taken, so the largest count is a lower bound.
     total.branches = max(total.branches, harvest.branches)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from typing_extensions import override
 
@@ -211,11 +211,19 @@ class RecordedRun:
         self.interpreter.recorder.note(EventKind.HARNESS_ERROR, place, f"{type(error).__name__}: {error}")
 
 
+class LastAnswer(NamedTuple):
+    """The answer that was received last."""
+
+    api: str
+    api_version: int
+    fields: Fields
+
+
 @dataclass(slots=True, kw_only=True)
 class _LastHeard(Recorder):
     """A recorder of only the last answer; it writes no events, because most conversations are never read."""
 
-    heard: tuple[str, Fields] | None = None
+    heard: LastAnswer | None = None
 
     @override
     def request(
@@ -235,7 +243,8 @@ class _LastHeard(Recorder):
         permitted: tuple[PermittedValue, ...] = (),
     ) -> None:
         assert place.api is not None
-        self.heard = place.api, decoded.fields
+        assert place.api_version is not None
+        self.heard = LastAnswer(place.api, place.api_version, decoded.fields)
 
     @override
     def note(
@@ -280,8 +289,8 @@ class LiveRun:
         await self.interpreter.take_another(step, actors)
 
     @property
-    def heard(self) -> tuple[str, Fields] | None:
-        """The API and fields of the last answer; None if something other than an answer came last."""
+    def heard(self) -> LastAnswer | None:
+        """The last answer; None if something else came last."""
         return self._recorder.heard
 
     def has_answer(self, actor: str, connection: str) -> bool:

@@ -164,6 +164,7 @@ class TargetHunt:
                 tempo=REAL,
                 config=config,
             )
+            self.harvest.answered.update(made[seed].answered)
         self.harvest.pairs, self.harvest.branches = self._steering.pairs, self._steering.branches
         return made
 

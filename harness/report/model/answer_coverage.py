@@ -1,12 +1,13 @@
-"""Answers in captures beside answers in scenarios, by API, version and error code."""
+"""Answers in captures, or in a search, beside answers in scenarios, by API, version and error code."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from harness.apis.descriptor import OF_GROUP_COORDINATOR
 from harness.apis.table import descriptor
+from harness.report.model.tapped_conversation_data import codes_in
 from harness.spark.rows import ErrorCodeCount
 
 Answered: TypeAlias = tuple[str, int, str]
@@ -20,39 +21,47 @@ class AnswerPair:
     api: str
     api_version: int
     error_code: str
-    captured: int
+    elsewhere: int
+    """How often the captures or the search have it."""
     of_scenarios: int
 
     @property
     def is_in_both(self) -> bool:
-        """Whether both captures and scenarios have the combination."""
-        return bool(self.captured and self.of_scenarios)
+        """Whether both sides have the combination."""
+        return bool(self.elsewhere and self.of_scenarios)
 
     @property
-    def is_captured_alone(self) -> bool:
-        """Whether only captures have the combination."""
-        return bool(self.captured and not self.of_scenarios)
+    def is_elsewhere_alone(self) -> bool:
+        """Whether no scenario has the combination."""
+        return bool(self.elsewhere and not self.of_scenarios)
+
+
+def answered(api: str, api_version: int, answer: Mapping[str, object]) -> Iterator[Answered]:
+    """Yield what an answer counts as: its own error code, or else each distinct one within it."""
+    own = answer.get("error_code")
+    for code in (own,) if isinstance(own, str) else dict.fromkeys(codes_in(answer)):
+        yield api, api_version, code
 
 
 def pairs_beside(
-    captured: Mapping[Answered, int], of_scenarios: Iterable[ErrorCodeCount]
+    elsewhere: Mapping[Answered, int], of_scenarios: Iterable[ErrorCodeCount]
 ) -> tuple[AnswerPair, ...]:
-    """Put the answers of captures and scenarios side by side, for APIs of the group coordinator only.
+    """Put two sets of answers side by side, for APIs of the group coordinator only.
 
     Args:
-        captured: counts of the captures.
+        elsewhere: counts of captures, or of a search.
         of_scenarios: counts of a run; those of its targets are added up.
     """
     scenarios: Counter[Answered] = Counter()
     for each in of_scenarios:
         scenarios[each.api, each.api_version, each.error_code] += each.response_count
-    every = {key for key in (*captured, *scenarios) if descriptor(key[0]).subject in OF_GROUP_COORDINATOR}
+    every = {key for key in (*elsewhere, *scenarios) if descriptor(key[0]).subject in OF_GROUP_COORDINATOR}
     return tuple(
         AnswerPair(
             api=key[0],
             api_version=key[1],
             error_code=key[2],
-            captured=captured.get(key, 0),
+            elsewhere=elsewhere.get(key, 0),
             of_scenarios=scenarios[key],
         )
         for key in sorted(every)
