@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 from harness.diff.model import Judgement
@@ -131,10 +132,15 @@ def laid_out(
         is_lazy: whether a script renders the cells.
     """
     rows = groupby(judgements, key=lambda each: each.scenario_id)
-    by_scenario = [(scenario_id, {each.target: each for each in members}) for scenario_id, members in rows]
+    by_scenario = [
+        (scenario_id.rpartition("/")[0], {each.target: each for each in members})
+        for scenario_id, members in rows
+    ]
+    # In the order of ids, `a/b/c` comes between `a/a` and `a/d`, which are of one group.
+    by_scenario.sort(key=itemgetter(0))
     return tuple(
         _group(name, [by_target for _, by_target in members], columns, page, is_lazy=is_lazy)
-        for name, members in groupby(by_scenario, key=lambda each: each[0].rpartition("/")[0])
+        for name, members in groupby(by_scenario, key=itemgetter(0))
     )
 
 
