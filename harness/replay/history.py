@@ -365,6 +365,7 @@ def operation_of(exchange: Exchange, index: int, places: Mapping[tuple[str, int]
         behind=behind,
         free_ms=exchange.free_ms,
         answered_ms=exchange.answered_ms,
+        groups=groups_of(exchange.api, exchange.request),
         frame=exchange.frame,
         request=exchange.request,
         answer=exchange.answer,

@@ -48,6 +48,8 @@ class RecordedOperation(Operation):
     """The index of the request before it on its connection, if one was answered."""
     free_ms: float
     """When the recorder saw that request answered, or when this one was sent if that was later or alone."""
+    groups: tuple[str, ...]
+    """The groups that it names; empty if it concerns all."""
     is_in_doubt: bool = False
     """Whether its answer depends on unknown offsets."""
 
@@ -71,11 +73,6 @@ class RecordedOperation(Operation):
     def tells_of_no_coordinator(self) -> bool:
         """Whether the answer says that the coordinator is elsewhere, or not ready."""
         return self.answer is not None and self.api in COMPARED and _says(self.answer, COORDINATOR_CHANGED)
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """The groups that it names; empty if it concerns all."""
-        return groups_of(self.api, self.request)
 
     @property
     def transactional_id(self) -> str:
@@ -110,6 +107,7 @@ def topic_change(change: Change) -> TopicChange:
         asked_ms=change.after_ms,
         free_ms=change.after_ms,
         answered_ms=change.before_ms,
+        groups=(),
         request={},
         answer={},
     )

@@ -43,18 +43,12 @@ class Windows:
 
     def next_moves(self, course: Course) -> tuple[Move, ...]:
         """Return the possible next moves, the likeliest first."""
-        here, operations = course.position, self.operations
-        horizon = min((self.until_ms[each] for each in here.waiting - course.unheeded), default=inf)
-        ready: list[int] = []
-        for place in range(here.low, len(operations)):
-            if operations[place].asked_ms > horizon:
-                break
-            if place not in here.beyond:
-                horizon = min(horizon, self._latest_ms[place])
-                behind = self._behind[place]
-                if behind is None or behind in course.unheeded or behind in here.over:
-                    ready.append(place)
+        operations = self.operations
+        ready, horizon = self._ready(course)
         steps = course.machine.inner_steps(horizon + self.tolerance_ms)
+        if not steps and len(ready) == 1 and operations[ready[0]].answer is not None:
+            # Mostly nothing else can happen.
+            return (Apply(ready[0], min(operations[ready[0]].free_ms, horizon)),)
         deadlines = [each for each in steps if each.kind is not InnerKind.REPLY]
         # Deadlines come in the order of their time.
         overdue_ms = deadlines[0].due_ms + self.tolerance_ms if deadlines else inf
@@ -74,6 +68,20 @@ class Windows:
         replies = (each for each in steps if each.kind is InnerKind.REPLY and each.due_ms <= horizon)
         late = [Take(each, each.due_ms) for each in replies]
         return (*(move for _, move in timed), *skipped, *late)
+
+    def _ready(self, course: Course) -> tuple[list[int], float]:
+        """Return which operations may take effect next, and until when the first of them has to."""
+        here, ready = course.position, list[int]()
+        horizon = min((self.until_ms[each] for each in here.waiting - course.unheeded), default=inf)
+        for place in range(here.low, len(self.operations)):
+            if self.operations[place].asked_ms > horizon:
+                break
+            if place not in here.beyond:
+                horizon = min(horizon, self._latest_ms[place])
+                behind = self._behind[place]
+                if behind is None or behind in course.unheeded or behind in here.over:
+                    ready.append(place)
+        return ready, horizon
 
 
 def _time_of(timed: tuple[float, Move]) -> float:
