@@ -3,7 +3,7 @@
 import heapq
 import marshal
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, count, islice
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +14,7 @@ from harness.captures.exchanges import Row
 _RUN: Final = 20_000
 """How many rows are sorted at once in memory."""
 _RUNS_MAX: Final = 64
-"""How many files are merged at once."""
+"""How many files become one."""
 _AT_ONCE: Final = 100
 """How many rows are written and read at once."""
 _SIZE_BYTES: Final = 4
@@ -23,20 +23,35 @@ _place: Final = itemgetter(*range(5))
 
 def in_order(rows: Iterable[Row], *, run: int = _RUN) -> Iterator[Row]:
     """Sort rows by group, kind, time, connection and number; temporary files are deleted afterwards."""
+    rows = iter(rows)
     with TemporaryDirectory(prefix="kafka-conformance-judge-") as folder:
-        runs: list[Path] = []
-        last: list[Row] = []
-        for row in rows:
-            last.append(row)
-            if len(last) >= run:
-                last.sort(key=_place)
-                runs.append(_written(last, Path(folder, f"{len(runs)}")))
-                last = []
-                if len(runs) % _RUNS_MAX == 0:
-                    merged = heapq.merge(*map(_read, runs[-_RUNS_MAX:]), key=_place)
-                    runs[-_RUNS_MAX:] = [_written(merged, Path(folder, f"merged-{len(runs)}"))]
-        last.sort(key=_place)
-        yield from heapq.merge(*map(_read, runs), last, key=_place) if runs else last
+        runs = _Runs(Path(folder))
+        while len(last := sorted(islice(rows, run), key=_place)) == run:
+            runs.add(last)
+        yield from heapq.merge(*map(_read, runs.paths), last, key=_place)
+
+
+class _Runs:
+    """Files of sorted rows. As many of a level become one of the next, so each row is written few times."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._levels: list[list[Path]] = []
+        self._names = count()
+
+    @property
+    def paths(self) -> Iterator[Path]:
+        """All files."""
+        return chain.from_iterable(self._levels)
+
+    def add(self, rows: Iterable[Row], level: int = 0) -> None:
+        """Write sorted rows into a file of a level."""
+        if level == len(self._levels):
+            self._levels.append([])
+        self._levels[level].append(_written(rows, self._folder / str(next(self._names))))
+        if len(self._levels[level]) == _RUNS_MAX:
+            merged, self._levels[level] = self._levels[level], []
+            self.add(heapq.merge(*map(_read, merged), key=_place), level + 1)
 
 
 def _written(rows: Iterable[Row], path: Path) -> Path:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.captures import sorting
 from harness.captures.exchanges import Row, RowKind
 from harness.captures.judging import Terms, judge_here
 from harness.captures.notes import Notes
@@ -89,6 +90,13 @@ def test_rows_on_disk_come_in_order_again(recording: Recording, tmp_path: Path) 
     rows = list(rows_of_captures(sources_of([path]), frozenset((PORT,)), Notes()))
 
     assert list(in_order(reversed(rows), run=1)) == list(in_order(rows))
+
+
+def test_files_that_were_merged_are_merged_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sorting, "_RUNS_MAX", 3)
+    rows = [Row(f"group {number % 7}", RowKind.EXCHANGE, number, "c", number, ()) for number in range(100)]
+
+    assert list(in_order(reversed(rows), run=1)) == sorted(rows)
 
 
 def test_a_tap_is_judged_as_a_capture_is(recording: Recording, tmp_path: Path) -> None:
