@@ -11,7 +11,7 @@ from harness.targets.base.interface import Broker, BrokerDescription
 from harness.targets.base.java_hash import partition_of
 
 _NUM_PARTITIONS: Final = "offsets.topic.num.partitions"
-_FIRST_OF_NAMES: Final = "0"
+FIRST_OF_NAMES: Final = "0"
 """How the names of groups begin, so that they come before a script's own topics, whatever the run's id is.
 
 Scripts also name topics by groups, and Kafka orders topics by name in some answers.
@@ -70,7 +70,7 @@ def group_ids(
         prefix: what the names of the run's topics begin with, too.
         at_home: returns whether the broker on which the script runs coordinates a group id.
     """
-    begin = ".".join(filter(None, (_FIRST_OF_NAMES, run_id, script.id.replace("/", "."))))
+    begin = ".".join(filter(None, (FIRST_OF_NAMES, run_id, script.id.replace("/", "."))))
     placements = {each.group: each for each in script.placements}
     ids: dict[str, str] = {}
     for name in _in_order(group_names(script), placements):

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from typing_extensions import override
 
 from harness.runner.interpreter import Interpreter
-from harness.runner.placing import num_partitions
+from harness.runner.placing import FIRST_OF_NAMES, num_partitions
 from harness.runner.recorder import EventPosition, Recorder, recorder_of
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import ActorSheet, Script, Send, Step
@@ -26,7 +26,7 @@ from harness.wire.codec import Decoded, Fields
 from harness.wire.schema import API_NAMES
 
 _RUN_ID: Final = "search"
-_PREFIX: Final = "0.search"
+_PREFIX: Final = f"{FIRST_OF_NAMES}.search"
 
 
 class Side:
