@@ -3,19 +3,72 @@
 import asyncio
 import os
 from collections.abc import Callable
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from typing import Final, TypeVar, cast
+from typing import Final, Generic, TypeVar, cast
 
 from harness.workers import collect_rarely, leave_signals_to_parent
 
 _NICENESS: Final = 5
 """Gives brokers three times as much of a busy core as this process, which still makes progress."""
+A = TypeVar("A")
 T = TypeVar("T")
 
 
 class BackgroundError(Exception):
     """The process ended without a result."""
+
+
+class Background(Generic[A, T]):
+    """A function that is called in a process of its own, which keeps the function's state between calls."""
+
+    def __init__(self, function: Callable[[A], T]) -> None:
+        """Prepare the process.
+
+        Args:
+            function: can be pickled, and so can its argument and its result.
+        """
+        context = get_context("spawn")
+        self._ours, self._theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(function, self._theirs), daemon=True)
+        self._starting: asyncio.Future[None] | None = None
+
+    async def start(self) -> None:
+        """Start the process."""
+        # It returns when the process has read the function, a second later: brokers are served meanwhile.
+        self._starting = asyncio.ensure_future(asyncio.to_thread(self._process.start))
+        await asyncio.shield(self._starting)
+        self._theirs.close()
+
+    async def call(self, argument: A) -> T:
+        """Call the function; one call has to end before the next one.
+
+        Raises:
+            BackgroundError: the process was killed, or ended without a result.
+            Exception: whatever the function raised.
+        """
+        is_done, outcome = await asyncio.to_thread(self._called, argument)
+        if not is_done:
+            raise cast("Exception", outcome)
+        return cast("T", outcome)
+
+    def _called(self, argument: A) -> tuple[bool, object]:
+        try:
+            self._ours.send(argument)
+            return cast("tuple[bool, object]", self._ours.recv())
+        except (EOFError, OSError):
+            return False, BackgroundError("a process that drove the reference ended without a result")
+
+    async def stop(self) -> None:
+        """Kill the process, whatever it does."""
+        if self._starting is not None:
+            # An interruption waits for the start: a process that does not exist yet cannot be killed.
+            await asyncio.wait([self._starting])
+        self._theirs.close()
+        if self._process.pid is not None:
+            self._process.kill()
+            self._process.join()
 
 
 async def in_background(function: Callable[[], T]) -> T:
@@ -28,42 +81,29 @@ async def in_background(function: Callable[[], T]) -> T:
         BackgroundError: the process was killed, or ended without a result.
         Exception: whatever the function raised.
     """
-    context = get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_call, args=(function, sender), daemon=True)
-    # `start` returns when the process has read its arguments, a second later: brokers are served meanwhile.
-    starting = asyncio.create_task(asyncio.to_thread(process.start))
+    background = Background[None, T](partial(_without_argument, function))
     try:
-        await asyncio.shield(starting)
-        sender.close()
-        is_done, outcome = await asyncio.to_thread(_received, receiver)
+        await background.start()
+        return await background.call(None)
     finally:
-        # An interruption meanwhile waits for the start: a process that does not exist yet cannot be killed.
-        await asyncio.wait([starting])
-        sender.close()
-        if process.pid is not None:
-            process.kill()
-            process.join()
-    if not is_done:
-        raise cast("Exception", outcome)
-    return cast("T", outcome)
+        await background.stop()
 
 
-def _received(receiver: Connection) -> tuple[bool, object]:
-    try:
-        return cast("tuple[bool, object]", receiver.recv())
-    except EOFError:
-        return False, BackgroundError("a process that drove the reference ended without a result")
-    finally:
-        receiver.close()
+def _without_argument(function: Callable[[], T], _argument: None) -> T:
+    return function()
 
 
-def _call(function: Callable[[], object], sender: Connection) -> None:
+def _serve(function: Callable[[A], object], calls: Connection) -> None:
     leave_signals_to_parent()
     collect_rarely()
     os.nice(_NICENESS)
-    try:
-        outcome: tuple[bool, object] = (True, function())
-    except Exception as error:  # noqa: BLE001 - the parent raises it
-        outcome = (False, error)
-    sender.send(outcome)
+    while True:
+        try:
+            argument = calls.recv()
+        except EOFError:
+            return
+        try:
+            outcome: tuple[bool, object] = (True, function(argument))
+        except Exception as error:  # noqa: BLE001 - the parent raises it
+            outcome = (False, error)
+        calls.send(outcome)

@@ -59,11 +59,6 @@ class Recorder:
         permitted: tuple[PermittedValue, ...] = (),
     ) -> None:
         """Record a response that could be decoded: RESPONSE, or POLL for one that did not match yet."""
-        assert place.actor is not None
-        assert place.api is not None
-        canonical = canonical_json(
-            self.canonicaliser.canonical(actor=place.actor, api=place.api, fields=decoded.fields)
-        )
         self._event(
             kind,
             place,
@@ -71,9 +66,17 @@ class Recorder:
             elapsed_ms=elapsed_ms,
             payload=payload,
             fields=fields_json(decoded.fields),
-            canonical=canonical,
+            canonical=self.canonical(place, decoded),
             reencodes=decoded.reencodes,
             permitted=self._permitted_json(place, permitted),
+        )
+
+    def canonical(self, place: EventPosition, decoded: Decoded) -> str:
+        """Return the canonical form of a response's content."""
+        assert place.actor is not None
+        assert place.api is not None
+        return canonical_json(
+            self.canonicaliser.canonical(actor=place.actor, api=place.api, fields=decoded.fields)
         )
 
     def note(

@@ -17,7 +17,9 @@ from harness.search.drawn import all_draws, draws_of
 from harness.search.driven import DrivenTarget
 from harness.search.explaining import Explainer, Explanation
 from harness.search.judging import Compare, answers, as_run_judges, between_targets, broke_off
+from harness.search.made import Made
 from harness.search.request_table import REQUESTS
+from harness.search.rounds import RoundOrder
 from harness.search.sides import Side
 from harness.search.tempo import REAL
 from harness.targets.base.ending import to_its_end
@@ -105,6 +107,24 @@ class Comparison:
         takes_config = all(Capability.BROKER_CONFIG in each.target.capabilities for each in self._driven)
         self.configs = REAL.configs if takes_config else ({},)
 
+    def round_order(self, *, seed: int, begun: int, count: int) -> RoundOrder:
+        """Return the order of a round of conversations that all sides can have.
+
+        Args:
+            seed: the seed of the search.
+            begun: how many conversations were made before.
+            count: how many conversations to make.
+        """
+        return RoundOrder(
+            reference=self._with(self.switched),
+            base_config=self._base_config,
+            versions=self.versions,
+            configs=self.configs,
+            seed=seed,
+            begun=begun,
+            count=count,
+        )
+
     async def stop(self) -> None:
         """Stop the targets' brokers."""
         for each in self._driven:
@@ -120,6 +140,24 @@ class Comparison:
         else:
             others = {each.id: await self._asked(each) for each in scripts}
         return {each.id: (ours[each.id], others[each.id]) for each in scripts}
+
+    async def run_made(self, made: Sequence[Made]) -> Mapping[str, Heard]:
+        """Run made conversations at once on the target, and on what it is compared with.
+
+        The reference is asked again only where the target answers otherwise; where both answer alike, the
+        target's events stand for those of the reference.
+        """
+        scripts = [each.script for each in made]
+        if self._against is not None:
+            return await self.run(scripts)
+        self._topic_ids.clear()
+        ours = await self._target.run(scripts)
+        heard = {}
+        for each in made:
+            events = ours[each.script.id]
+            others = events if each.is_answered_by(events) else await self._asked(each.script)
+            heard[each.script.id] = events, others
+        return heard
 
     async def _asked(
         self, script: Script, pace: Sequence[Event] = (), draws: Draws | None = None
@@ -236,10 +274,13 @@ class Comparison:
         return other if found is not None and cause_of(found) == cause else None
 
     def _side_with(self, names: Sequence[str]) -> Side:
+        return Side(self._with(names), base_config=self._base_config)
+
+    def _with(self, names: Sequence[str]) -> VariantTarget:
         target = self._plain
         for each in names:
             target = variant_of(target, (each,), flipped(target, each))
-        return Side(target, base_config=self._base_config)
+        return target
 
     def switch(self, behaviours: Sequence[str]) -> None:
         """Switch behaviours of the reference to the target's, so that known differences no longer occur."""

@@ -19,7 +19,7 @@ from harness.search.corpus import Corpus
 from harness.search.coverage import Pair
 from harness.search.differences import Cause, cause_of, found_difference, has_failed, is_failure
 from harness.search.explaining import Explainer, Explanation
-from harness.search.maker import Made
+from harness.search.made import Made
 from harness.search.moves import script_of
 from harness.search.mutated import mutated
 from harness.search.request_table import REQUESTS

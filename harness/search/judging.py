@@ -14,16 +14,18 @@ from harness.trace.events import ANSWER_KINDS, Event, EventKind
 from harness.verdict import DifferenceClass, Outcome
 
 _BROKEN_OFF = (EventKind.ABANDONED, EventKind.HARNESS_ERROR, EventKind.NOT_APPLICABLE)
+Answer = tuple[int, str, str | None]
+"""The step at which an answer came, its kind, and the digest of its content."""
 Compare = Callable[[Script, Sequence[Event], Sequence[Event]], RawDifference | None]
 """Returns the first difference of a target's conversation from the one that it is compared with."""
 
 
-def answers(events: Sequence[Event]) -> list[tuple[object, ...]]:
+def answers(events: Sequence[Event]) -> list[Answer]:
     """Return what was answered at each step; conversations with equal answers are equal."""
     return [(each.step, each.kind, each.digest) for each in events if each.kind in ANSWER_KINDS]
 
 
-def _at(step: int, events: Sequence[Event]) -> list[tuple[object, ...]]:
+def _at(step: int, events: Sequence[Event]) -> list[Answer]:
     return answers([each for each in events if each.step == step])
 
 

@@ -7,7 +7,7 @@ millisecond before a deadline.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import Final
@@ -16,6 +16,7 @@ from harness.report.model.answer_coverage import Answered, answered
 from harness.scenario.errors import ScenarioError, UnboundReferenceError
 from harness.scenario.script import ASIDE, MAIN, Script
 from harness.search.coverage import NO_GROUP, Pair, outcome_of
+from harness.search.made import Made
 from harness.search.moves import (
     ACTIONS,
     CAST,
@@ -44,7 +45,6 @@ from harness.search.request_table import (
 from harness.search.sides import LastAnswer, LiveRun, Side
 from harness.search.situation import Membership, Situation, usual_version
 from harness.search.tempo import VIRTUAL, Tempo
-from harness.targets.reference.tape import Taped
 from harness.wire.errors import WireError
 
 _HEARTBEATS: Final[Mapping[GroupType, str]] = {
@@ -68,22 +68,6 @@ _TRANSACTIONS_SHARE: Final = 0.3
 _IDS_SHARE: Final = 0.3
 _NAMELESS: Final = (GroupType.CLASSIC, Membership.OUTSIDE)
 _BROKEN: Final = ("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "FENCED_MEMBER_EPOCH", "UNRELEASED_INSTANCE_ID")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
-    """A conversation that was made, and what happened on the reference on which it was made."""
-
-    moves: tuple[Move, ...]
-    script: Script
-    tape: tuple[Taped, ...]
-    """What was done to the reference, with the bytes of its answers."""
-    has_failed: bool
-    """Whether the reference failed."""
-    reached: Mapping[Pair, int]
-    """Pairs of a state and an answered request, with the number of moves by then."""
-    answered: Mapping[Answered, int]
-    """How often each API, in each version, was answered each error code."""
 
 
 class Maker:
@@ -151,7 +135,7 @@ class Maker:
 
     async def make(self, side: Side, *, script_id: str, steps_max: int) -> Made:
         """Make a conversation of about `steps_max` steps on a reference."""
-        live = await side.begin(self._script(script_id))
+        live = await side.begin(self._script(script_id), notes_answers=self._tempo.shares_broker)
         has_failed = False
         try:
             for move in self._opening():
@@ -169,6 +153,7 @@ class Maker:
             moves=tuple(self._moves),
             script=self._script(script_id),
             tape=tuple(live.tape),
+            answers=tuple(live.answers),
             has_failed=has_failed,
             reached=self._reached,
             answered=self._answered,

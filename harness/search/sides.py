@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -13,6 +13,7 @@ from harness.runner.placing import FIRST_OF_NAMES, num_partitions
 from harness.runner.recorder import EventPosition, Recorder, recorder_of
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import ActorSheet, Script, Send, Step
+from harness.search.judging import Answer
 from harness.search.moves import ALL_SHEETS, GROUPS
 from harness.targets.base.interface import Broker, BrokerSession, Connection, PermittedValue
 from harness.targets.reference.connection import ReferenceConnection
@@ -20,8 +21,8 @@ from harness.targets.reference.draws import Draws
 from harness.targets.reference.session import ReferenceSession
 from harness.targets.reference.tape import Taped, TapedConnection, TapedSession, is_alike
 from harness.targets.reference.target import ReferenceBroker, ReferenceTarget
-from harness.trace.canonical import Canonicaliser
-from harness.trace.events import Event, EventKind
+from harness.trace.canonical import digest
+from harness.trace.events import ANSWER_KINDS, Event, EventKind
 from harness.wire.codec import Decoded, Fields
 from harness.wire.schema import API_NAMES
 
@@ -76,10 +77,15 @@ class Side:
             await live.session.close()
         return tuple(live.events)
 
-    async def begin(self, script: Script) -> "LiveRun":
-        """Begin a conversation whose script is still to be made."""
+    async def begin(self, script: Script, *, notes_answers: bool = False) -> "LiveRun":
+        """Begin a conversation whose script is still to be made.
+
+        Args:
+            script: the script, without steps.
+            notes_answers: whether all answers are noted, to compare them with those of a broker.
+        """
         broker = await self._broker(script.broker_config)
-        return LiveRun(script, _opened(broker, script.id), broker)
+        return LiveRun(script, _opened(broker, script.id), broker, notes_answers=notes_answers)
 
     async def answers_alike(self, script: Script, tape: Collection[Taped]) -> bool:
         """Return whether the side answers with the same bytes as another reference, at the same times.
@@ -181,6 +187,12 @@ def _interpreter(
 _GROUP_IDS: Final = {name: f"{_PREFIX}.{name}" for name in GROUPS}
 
 
+def _recorder(script: Script, write: Callable[[Event], None]) -> Recorder:
+    # All actors of the cast, so that ids get the same names however few actors a script keeps.
+    whole = replace(script, actors=ALL_SHEETS)
+    return recorder_of(whole, run_id=_RUN_ID, target="reference", groups=_GROUP_IDS, write=write)
+
+
 class RecordedRun:
     """A script that runs on a reference, recorded as events.
 
@@ -193,14 +205,7 @@ class RecordedRun:
     def __init__(self, script: Script, session: ReferenceSession, broker: Broker) -> None:
         self.session = session
         self.events: list[Event] = []
-        # All actors of the cast, so that ids get the same names however few actors a script keeps.
-        recorder = recorder_of(
-            replace(script, actors=ALL_SHEETS),
-            run_id=_RUN_ID,
-            target="reference",
-            groups=_GROUP_IDS,
-            write=self.events.append,
-        )
+        recorder = _recorder(script, self.events.append)
         self.interpreter = _interpreter(script, session, broker, recorder, _GROUP_IDS)
 
     def fails(self, error: Exception) -> None:
@@ -220,10 +225,12 @@ class LastAnswer(NamedTuple):
 
 
 @dataclass(slots=True, kw_only=True)
-class _LastHeard(Recorder):
-    """A recorder of only the last answer; it writes no events, because most conversations are never read."""
+class _Heard(Recorder):
+    """A recorder of the last answer; it writes no events, because most conversations are never read."""
 
+    notes_answers: bool
     heard: LastAnswer | None = None
+    answers: list[Answer] = field(default_factory=list)
 
     @override
     def request(
@@ -245,6 +252,8 @@ class _LastHeard(Recorder):
         assert place.api is not None
         assert place.api_version is not None
         self.heard = LastAnswer(place.api, place.api_version, decoded.fields)
+        if self.notes_answers and kind in ANSWER_KINDS:
+            self._note(kind, place, self.canonical(place, decoded))
 
     @override
     def note(
@@ -258,6 +267,12 @@ class _LastHeard(Recorder):
         elapsed_ms: float | None = None,
     ) -> None:
         self.heard = None
+        if self.notes_answers and kind in ANSWER_KINDS:
+            self._note(kind, place, None)
+
+    def _note(self, kind: EventKind, place: EventPosition, canonical: str | None) -> None:
+        found = digest(kind.value, place.api, place.api_version, canonical)
+        self.answers.append((place.step, kind.value, found))
 
 
 class LiveRun:
@@ -269,17 +284,20 @@ class LiveRun:
         interpreter: runs the steps.
     """
 
-    def __init__(self, script: Script, session: ReferenceSession, broker: Broker) -> None:
+    def __init__(
+        self, script: Script, session: ReferenceSession, broker: Broker, *, notes_answers: bool
+    ) -> None:
         self.session = session
         taped = TapedSession(session)
         self.tape = taped.tape
-        self._recorder = _LastHeard(
+        self._recorder = _Heard(
             run_id=_RUN_ID,
             target="reference",
             script=script,
-            canonicaliser=Canonicaliser(groups={}),
+            canonicaliser=_recorder(script, lambda _: None).canonicaliser,
             write=lambda _: None,
             now_ms=lambda: 0.0,
+            notes_answers=notes_answers,
         )
         self.interpreter = _interpreter(script, taped, broker, self._recorder, _GROUP_IDS)
         self.interpreter.is_written_again = False
@@ -292,6 +310,11 @@ class LiveRun:
     def heard(self) -> LastAnswer | None:
         """The last answer; None if something else came last."""
         return self._recorder.heard
+
+    @property
+    def answers(self) -> Sequence[Answer]:
+        """All answers so far, if they are noted."""
+        return self._recorder.answers
 
     def has_answer(self, actor: str, connection: str) -> bool:
         """Return whether an answer is ready to be received on a connection."""

@@ -6,7 +6,8 @@ from typing import Final
 
 from harness.search.corpus import Corpus
 from harness.search.coverage import Branches, Pair
-from harness.search.maker import Made, Maker
+from harness.search.made import Made
+from harness.search.maker import Maker
 from harness.search.sides import Side
 from harness.search.tempo import VIRTUAL, Tempo
 

@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from random import Random
 from typing import Final
 
 from harness.scenario.script import Script
@@ -19,11 +18,11 @@ from harness.search.differences import Cause, cause_of, first_difference
 from harness.search.driven import DrivenTarget
 from harness.search.hunt import Cluster, Harvest, scripted
 from harness.search.judging import broke_off
-from harness.search.maker import Made
+from harness.search.made import Made
+from harness.search.rounds import RoundsAhead, conversations_for
 from harness.search.shrinking import Candidate, FirstOf, one_by_one, shrunk
 from harness.search.sides import Side
-from harness.search.steering import STEPS_EACH, Steering
-from harness.search.tempo import REAL
+from harness.search.steering import Steering
 
 _CANDIDATES_AT_ONCE: Final = 48
 _SHOWN_AGAIN: Final = 2
@@ -87,7 +86,7 @@ class TargetHunt:
         self._tell = tell
         self._progress = progress
         self._comparison = Comparison(order.target, order.against)
-        self._steering = Steering(order.corpus)
+        self._rounds = RoundsAhead(Steering(order.corpus))
         self._by_cause: dict[Cause, Cluster] = {}
         self._traces: dict[int, Heard] = {}
         """The events of both sides in the shortest conversation, by cluster number."""
@@ -100,23 +99,46 @@ class TargetHunt:
         """
         try:
             await self._comparison.begin(self._progress)
+            await self._rounds.start()
             while self.harvest.steps < self._order.steps and self.losses.lost is None:
                 await self._round()
         finally:
             self.harvest.shrinking_runs = self._comparison.runs
-            await self._comparison.stop()
+            try:
+                await self._rounds.stop()
+            finally:
+                await self._comparison.stop()
         return self.harvest
 
+    def _order_round(self, *, begun: int, steps: int) -> None:
+        """Order the next round, if steps are still wanted.
+
+        Args:
+            begun: how many conversations are made already.
+            steps: how many steps they have.
+        """
+        order = self._order
+        if steps < order.steps:
+            count = conversations_for(order.steps - steps, at_most=order.batch)
+            self._rounds.order(self._comparison.round_order(seed=order.seed, begun=begun, count=count))
+
     async def _round(self) -> None:
-        """Make conversations, run them on the targets, and look into new differences."""
+        """Run a round of conversations on the targets, and look into new differences."""
         began_s = time.monotonic()
-        made = await self._make()
-        scripts = [each.script for each in made.values()]
-        heard = await self._comparison.run(scripts)
+        harvest = self.harvest
+        if not self._rounds.is_ordered:
+            self._order_round(begun=harvest.conversations, steps=harvest.steps)
+        made = await self._rounds.taken()
+        conversations = made.conversations
+        self._order_round(begun=harvest.conversations + len(conversations), steps=harvest.steps + made.steps)
+        harvest.pairs, harvest.branches = made.pairs, made.branches
+        for each in conversations.values():
+            harvest.answered.update(each.answered)
+        heard = await self._comparison.run_made([*conversations.values()])
         self._count(heard)
-        new = await self._new(made, heard)
-        self.harvest.comparing_s += time.monotonic() - began_s
-        self._tell(self.harvest, None)
+        new = await self._new(conversations, heard)
+        harvest.comparing_s += time.monotonic() - began_s
+        self._tell(harvest, None)
         for cause, (one, seed) in new.items():
             self.losses.lost = self.losses.lost or self._comparison.lost
             is_new = cause not in self._by_cause and self.losses.flaky.get(cause, 0) < _FLAKY_MAX
@@ -143,30 +165,6 @@ class TargetHunt:
             if found is not None:
                 new.setdefault(cause_of(found), (each, seed))
         return new
-
-    async def _make(self) -> Mapping[str, Made]:
-        """Make a round of conversations, by their seeds, for brokers of one configuration."""
-        order, begun = self._order, self.harvest.conversations
-        chance = Random(f"{order.seed}/{begun}")  # noqa: S311 - repeatable, not a secret
-        comparison = self._comparison
-        config = chance.choice(comparison.configs)
-        wanted = -(-(order.steps - self.harvest.steps) // STEPS_EACH)
-        made: dict[str, Made] = {}
-        for number in range(begun, begun + min(order.batch, wanted)):
-            # Virtual time never waits: without this sleep, an interrupt would not get through.
-            await asyncio.sleep(0)
-            seed = f"{order.seed}/{number}"
-            made[seed] = await self._steering.made(
-                seed,
-                comparison.side,
-                comparison.versions,
-                script_id=f"search/made/{number}",
-                tempo=REAL,
-                config=config,
-            )
-            self.harvest.answered.update(made[seed].answered)
-        self.harvest.pairs, self.harvest.branches = self._steering.pairs, self._steering.branches
-        return made
 
     def _count(self, heard: Mapping[str, Heard]) -> None:
         """Count the compared steps of each conversation; end the search if none came to its end."""

@@ -6,7 +6,8 @@ from collections import Counter
 import pytest
 
 from harness.scenario.script import ActorSheet, DoToBroker, Send, Step
-from harness.search.maker import Made, Maker
+from harness.search.made import Made
+from harness.search.maker import Maker
 from harness.search.moves import ACTIONS, Act, Ask, Wait
 from harness.search.request_table import REQUESTS
 from harness.search.sides import LiveRun, Side

@@ -1,0 +1,129 @@
+"""Rounds of conversations for brokers, made in a process of its own while the round before is driven."""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from harness.orchestration.background import Background, BackgroundError
+from harness.search.coverage import Pair
+from harness.search.made import Made
+from harness.search.sides import Side
+from harness.search.steering import STEPS_EACH, Steering
+from harness.search.tempo import REAL
+from harness.targets.base.ending import to_its_end
+from harness.targets.base.interface import TargetError
+from harness.targets.reference.variants import VariantTarget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundOrder:
+    """The parameters of a round."""
+
+    reference: VariantTarget
+    """The reference on which its conversations are made."""
+    base_config: Mapping[str, str]
+    versions: Mapping[str, Sequence[int]]
+    """The versions that all sides serve, by API."""
+    configs: Sequence[Mapping[str, str]]
+    """Broker configurations, of which the round has one."""
+    seed: int
+    begun: int
+    """How many conversations were made before."""
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """Conversations by their seeds, and what all rounds have reached."""
+
+    conversations: Mapping[str, Made]
+    pairs: Collection[Pair]
+    branches: int
+
+    @property
+    def steps(self) -> int:
+        """The number of steps in all conversations."""
+        return sum(len(each.script.steps) for each in self.conversations.values())
+
+
+class RoundMaker:
+    """Makes one round after the other, and steers by what the earlier ones reached."""
+
+    def __init__(self, steering: Steering) -> None:
+        self._steering = steering
+        self._reference: VariantTarget | None = None
+        self._side: Side
+
+    def __call__(self, order: RoundOrder) -> Round:
+        """Make a round."""
+        return asyncio.run(self._round(order), debug=False)
+
+    async def _round(self, order: RoundOrder) -> Round:
+        if self._reference is None or self._reference.profile != order.reference.profile:
+            self._reference = order.reference
+            self._side = Side(order.reference, base_config=order.base_config)
+        chance = Random(f"{order.seed}/{order.begun}")  # noqa: S311 - repeatable, not a secret
+        config = chance.choice(order.configs)
+        numbers = range(order.begun, order.begun + order.count)
+        made = {f"{order.seed}/{each}": await self._made(order, each, config) for each in numbers}
+        return Round(conversations=made, pairs=tuple(self._steering.pairs), branches=self._steering.branches)
+
+    async def _made(self, order: RoundOrder, number: int, config: Mapping[str, str]) -> Made:
+        made = await self._steering.made(
+            f"{order.seed}/{number}",
+            self._side,
+            order.versions,
+            script_id=f"search/made/{number}",
+            tempo=REAL,
+            config=config,
+        )
+        # The tape is long, and nobody plays it to a broker.
+        return replace(made, tape=())
+
+
+class RoundsAhead:
+    """Makes the next round while the one before is driven."""
+
+    def __init__(self, steering: Steering) -> None:
+        self._background = Background[RoundOrder, Round](RoundMaker(steering))
+        self._ahead: asyncio.Task[Round] | None = None
+
+    async def start(self) -> None:
+        """Start the process that makes conversations."""
+        await self._background.start()
+
+    def order(self, order: RoundOrder) -> None:
+        """Begin to make a round; the round that was ordered before must have been taken."""
+        assert self._ahead is None, "one round at a time"
+        self._ahead = asyncio.create_task(self._background.call(order))
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether a round was ordered and is not taken yet."""
+        return self._ahead is not None
+
+    async def taken(self) -> Round:
+        """Return the ordered round as soon as it is made.
+
+        Raises:
+            TargetError: the process that makes conversations was killed.
+        """
+        assert self._ahead is not None, "a round is ordered before it is taken"
+        try:
+            return await self._ahead
+        except BackgroundError as error:
+            raise TargetError(f"no more conversations can be made: {error}") from error
+        finally:
+            self._ahead = None
+
+    async def stop(self) -> None:
+        """Kill the process."""
+        if self._ahead is not None:
+            self._ahead.cancel()
+        await to_its_end(self._background.stop())
+
+
+def conversations_for(steps: int, *, at_most: int) -> int:
+    """Return how many conversations about have so many steps."""
+    return min(at_most, -(-steps // STEPS_EACH))

@@ -1,0 +1,98 @@
+"""Rounds are made ahead in a process of its own, and the reference's answers come with them."""
+
+import asyncio
+import multiprocessing
+
+import pytest
+
+from harness.search.corpus import Corpus
+from harness.search.hunt import common_versions
+from harness.search.rounds import Round, RoundMaker, RoundOrder, RoundsAhead
+from harness.search.sides import Side
+from harness.search.steering import Steering
+from harness.targets.base.interface import TargetError
+from harness.targets.reference.target import reference_profile
+from harness.targets.reference.variants import VariantTarget, flipped
+
+pytestmark = pytest.mark.slow
+
+
+def _order(begun: int = 0, *, reference: VariantTarget | None = None, count: int = 4) -> RoundOrder:
+    reference = reference or VariantTarget(reference_profile("4.4"))
+    side = Side(reference)
+    return RoundOrder(
+        reference=reference,
+        base_config={},
+        versions=asyncio.run(common_versions(side, side)),
+        configs=({},),
+        seed=5,
+        begun=begun,
+        count=count,
+    )
+
+
+def _moves(one: Round) -> list[object]:
+    return [each.moves for each in one.conversations.values()]
+
+
+def test_rounds_of_another_process_are_those_of_this_one() -> None:
+    here = RoundMaker(Steering(Corpus()))
+    orders = [_order(), _order(4)]
+
+    async def ahead() -> list[Round]:
+        rounds = RoundsAhead(Steering(Corpus()))
+        try:
+            await rounds.start()
+            made = []
+            for order in orders:
+                rounds.order(order)
+                made.append(await rounds.taken())
+            return made
+        finally:
+            await rounds.stop()
+
+    there = asyncio.run(ahead())
+
+    assert [_moves(each) for each in there] == [_moves(here(each)) for each in orders]
+    assert [*there[1].conversations] == ["5/4", "5/5", "5/6", "5/7"]
+    assert multiprocessing.active_children() == []
+
+
+def _unlike(made: Round, reference: VariantTarget) -> int:
+    """Return in how many conversations a reference answers otherwise than the round says."""
+    side = Side(reference)
+    return sum(
+        not each.is_answered_by(asyncio.run(side.run(each.script))) for each in made.conversations.values()
+    )
+
+
+def test_the_reference_of_each_order_answers() -> None:
+    plain = VariantTarget(reference_profile("4.4"))
+    other = flipped(plain, "duplicate_partitions_answered_each")
+    maker = RoundMaker(Steering(None))
+
+    of_plain, of_other = maker(_order(count=100)), maker(_order(reference=other, count=100))
+
+    assert _unlike(of_plain, plain) == _unlike(of_other, other) == 0
+    assert _unlike(of_plain, other) > 0
+    assert _unlike(of_other, plain) > 0
+    assert not any(each.has_failed for each in of_plain.conversations.values())
+
+
+def test_a_killed_process_is_reported() -> None:
+    order = _order(count=100_000)
+
+    async def killed() -> None:
+        rounds = RoundsAhead(Steering(None))
+        try:
+            await rounds.start()
+            rounds.order(order)
+            await asyncio.sleep(0.1)
+            for each in multiprocessing.active_children():
+                each.kill()
+            await rounds.taken()
+        finally:
+            await rounds.stop()
+
+    with pytest.raises(TargetError, match="no more conversations can be made"):
+        asyncio.run(killed())
