@@ -1,14 +1,14 @@
 """DescribeGroups, ConsumerGroupDescribe and ListGroups: the administrator's view of groups."""
 
+from collections.abc import Iterator
 from itertools import islice, product
 from typing import Final
 
-from reference_coordinator.core.effects import Permitted
 from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
 from reference_coordinator.core.ids import GroupId
 from reference_coordinator.core.java import trim
 from reference_coordinator.core.map_order import partitions_in_java_hash_map_order
-from reference_coordinator.groups.classic.answers import MOST_ORDERS, ORDER_REASON
+from reference_coordinator.groups.classic.answers import MOST_ORDERS
 from reference_coordinator.groups.classic.group import ClassicGroup
 from reference_coordinator.groups.classic.lookups import as_classic_group, classic_group
 from reference_coordinator.groups.consumer.describing import as_described_consumer_group
@@ -18,6 +18,7 @@ from reference_coordinator.messages import (
     ConsumerGroupDescribeResponse,
     DescribedGroup,
     DescribeGroupsRequest,
+    DescribeGroupsResponse,
     ListedGroup,
     ListGroupsRequest,
     ListGroupsResponse,
@@ -43,21 +44,21 @@ _DESCRIBE_AND_ALTER_CONFIGS: Final = 1 << 10 | 1 << 11
 
 def describe_groups(
     shard: CoordinatorShard, request: DescribeGroupsRequest, *, api_version: int
-) -> tuple[DescribedGroup, ...]:
+) -> DescribeGroupsResponse:
     """Describe each requested group.
 
     Source: GroupMetadataManager#describeGroups (4.3.1), GroupCoordinator#handleDescribeGroup (3.9.2).
     """
-    return tuple(
-        _describe_group(shard, request, group_id, api_version=api_version)
-        for group_id in in_answer_order(shard, request.groups)
+    groups = in_answer_order(shard, request.groups)
+    return DescribeGroupsResponse(
+        groups=tuple(_describe_group(shard, request, each, api_version=api_version) for each in groups)
     )
 
 
-def permitted_descriptions(
+def described_in_any_order(
     shard: CoordinatorShard, described: tuple[DescribedGroup, ...]
-) -> tuple[Permitted, ...]:
-    """Return the permitted answers: topics of former consumer groups' assignments come in any order.
+) -> Iterator[tuple[DescribedGroup, ...]]:
+    """Yield the descriptions with the topics of former consumer groups' assignments in any order.
 
     Decided in: Utils#toConsumerProtocolAssignment (4.3.1).
     """
@@ -68,8 +69,7 @@ def permitted_descriptions(
         else (each,)
         for group, each in groups
     ]
-    any_of = tuple(islice(product(*choices), MOST_ORDERS))
-    return (Permitted(field="groups", any_of=any_of, reason=ORDER_REASON),) if len(any_of) > 1 else ()
+    return product(*choices)
 
 
 def _describe_group(

@@ -4,6 +4,7 @@ A handler raises CoordinatorError to refuse a request, or returns the records to
 `refusal_response` converts an error that a handler or a check raises into the API's answer.
 """
 
+from functools import partial
 from typing import Final
 
 from reference_coordinator import messages
@@ -11,9 +12,9 @@ from reference_coordinator.coordinator.admin import (
     consumer_group_describe,
     describe_groups,
     list_groups,
-    permitted_descriptions,
 )
 from reference_coordinator.coordinator.deletion import delete_groups
+from reference_coordinator.coordinator.reads import answer_read
 from reference_coordinator.coordinator.share_groups import administer_share_groups, hear_share_member
 from reference_coordinator.coordinator.streams_groups import hear_streams_member, streams_group_describe
 from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
@@ -139,15 +140,14 @@ def _dispatch_to_many_groups(
         case messages.OffsetFetchRequest():
             shard.respond(token, offset_fetch(shard, request))
         case messages.DescribeGroupsRequest():
-            described = describe_groups(shard, request, api_version=context.api_version)
-            response = messages.DescribeGroupsResponse(groups=described)
-            shard.respond(token, response, permitted_descriptions(shard, described))
+            read = partial(describe_groups, shard, request, api_version=context.api_version)
+            answer_read(shard, token, read)
         case messages.ListGroupsRequest():
-            shard.respond(token, list_groups(shard, request))
+            answer_read(shard, token, partial(list_groups, shard, request))
         case messages.ConsumerGroupDescribeRequest():
-            shard.respond(token, consumer_group_describe(shard, request))
+            answer_read(shard, token, partial(consumer_group_describe, shard, request))
         case messages.StreamsGroupDescribeRequest():
-            shard.respond(token, streams_group_describe(shard, request))
+            answer_read(shard, token, partial(streams_group_describe, shard, request))
         case _:
             return administer_share_groups(shard, request, token)
     return EMPTY_RESULT

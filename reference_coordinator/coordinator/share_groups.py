@@ -1,8 +1,10 @@
 """Requests about share groups: check each one and pass it to its handler."""
 
+from functools import partial
 from typing import assert_never
 
 from reference_coordinator.coordinator.admin import authorized_operations
+from reference_coordinator.coordinator.reads import answer_read
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GroupId, ResponseToken
 from reference_coordinator.groups.share.describing import as_described_share_group
@@ -66,7 +68,7 @@ def administer_share_groups(
     """
     match request:
         case ShareGroupDescribeRequest():
-            shard.respond(token, share_group_describe(shard, request))
+            answer_read(shard, token, partial(share_group_describe, shard, request))
             return EMPTY_RESULT
         case DescribeShareGroupOffsetsRequest():
             shard.respond(token, describe_share_group_offsets(shard, request))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 from typing_extensions import override
 
@@ -20,6 +20,7 @@ from reference_coordinator.runtime.coordinator_runtime import CoordinatorRuntime
 from reference_coordinator.runtime.partitions import CoordinatorPartition
 
 _NO_IMAGE: Final = -1
+T = TypeVar("T")
 TopicAuthorizer = Callable[[RequestContext, str], bool]
 """Returns whether the client of a request may describe a topic."""
 
@@ -54,6 +55,11 @@ class _Registered:
     def is_committed(self) -> bool:
         return self.partition is None or self.offset < self.partition.last_committed_offset
 
+    @property
+    def is_unwritten(self) -> bool:
+        """Whether no record follows yet; the next one of any group in the partition commits it."""
+        return self.partition is not None and self.offset >= self.partition.last_written_offset
+
 
 _Versions = tuple[_Registered, ...]
 """A group's last committed version, if any, and the versions written since, oldest first."""
@@ -80,6 +86,8 @@ class GroupMetadataManager(CoordinatorRuntime):
     """Whether the share coordinator's reply that partitions are initialized is a deadline, not immediate."""
     may_describe_topic: TopicAuthorizer = _may_describe_all
     """Decides which topics a client may describe."""
+    _has_read_unwritten: bool = False
+    _sees_unwritten: bool = False
 
     def group_config(self, group_id: GroupId) -> GroupConfig:
         """Return the configuration of a group. Source: GroupConfigManager#groupConfig (4.3.1)."""
@@ -90,7 +98,30 @@ class GroupMetadataManager(CoordinatorRuntime):
         versions = self._groups.get(group_id, ())
         if not committed:
             return versions[-1].group if versions else None
+        if versions and versions[-1].is_unwritten:
+            self._has_read_unwritten = True
+            if self._sees_unwritten:
+                return versions[-1].group
         return next((each.group for each in reversed(versions) if each.is_committed), None)
+
+    def answers_of(self, read: Callable[[], T]) -> tuple[T, ...]:
+        """Return what a read of committed groups may answer, the usual answer first.
+
+        A refused request may change a group and write nothing. Reads see this as soon as any other group of
+        the partition has written something, which may be at any time.
+
+        Decided in: CoordinatorRuntime#scheduleReadOperation,
+        SnapshottableCoordinator#updateLastCommittedOffset (4.3.1).
+        """
+        self._has_read_unwritten = False
+        usual = read()
+        if not self._has_read_unwritten:
+            return (usual,)
+        self._sees_unwritten = True
+        try:
+            return usual, read()
+        finally:
+            self._sees_unwritten = False
 
     def group(self, group_id: GroupId, *, committed: bool = False) -> Group:
         """Return the written or the committed version of a group.

@@ -36,3 +36,20 @@ def a_refused_join_writes_nothing(conversation: Conversation) -> None:
 
     conversation.restarts_coordinator()
     is_loaded(bob, "Empty")
+
+
+@scenario("migration/empty/another-group-writes", source=FREES, clauses=("MG-39", "MG-49"))
+def a_refused_join_shows_when_another_group_writes(conversation: Conversation) -> None:
+    """Reads see that a refused JoinGroup removed an Empty consumer group once another group has written."""
+    bob = consumer(conversation)
+    bob.leaves()
+    ana = conversation.actor("ana")
+    ana.asks(join(member_id="invented"), error_code=UNKNOWN)
+    bob.asks(ask.consumer_group_describe(), expect.response("ConsumerGroupDescribe"))
+
+    beside = conversation.group("other", beside=conversation.group("main"))
+    ana.asks(
+        ask.offset_commit(group_id=beside, generation_id=-1, member_id="", topics={"payments": {0: 3}}),
+        expect.offset_commit({"payments": {0: "NONE"}}),
+    )
+    bob.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code=NOT_FOUND))

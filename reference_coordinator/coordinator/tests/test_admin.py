@@ -4,6 +4,7 @@ import pytest
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId
+from reference_coordinator.core.map_order import partition_for
 from reference_coordinator.core.records import GroupMetadataTombstone, OffsetCommitTombstone
 from reference_coordinator.groups.consumer.tests.consumer_kit import Consumers, heartbeat_of
 from reference_coordinator.messages import (
@@ -12,6 +13,8 @@ from reference_coordinator.messages import (
     ConsumerGroupDescribeResponse,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
 )
 from reference_coordinator.tests.kit import (
     JAVA,
@@ -146,6 +149,31 @@ def test_a_group_whose_creation_is_being_written_is_not_there_yet_on_java(profil
     broker.release()
 
     assert broker.state() == "Empty"
+
+
+def test_reads_may_see_what_a_refused_request_changed() -> None:
+    consumers = Consumers.on("4.4", t=1)
+    broker = consumers.broker
+    consumers.beat(heartbeat_of("m", 0, names=("t",)))
+    consumers.beat(heartbeat_of("m", -1))
+    broker.send(join("unknown"))
+
+    asking = ConsumerGroupDescribeRequest(group_ids=(GroupId("g"),))
+    before = broker.send(asking, version=1)
+    listed = broker.send(ListGroupsRequest(states_filter=(), types_filter=()), version=5)
+    beside = next(
+        f"g{number}"
+        for number in range(1_000)
+        if partition_for(f"g{number}", broker.num_partitions) == partition_for("g", broker.num_partitions)
+    )
+    broker.send(commit({0: 1}, group=beside))
+    after = broker.send(asking, version=1)
+
+    usual, late = (each.as_(ConsumerGroupDescribeResponse).groups for each in (before, after))
+    assert [usual[0].error_code, late[0].error_code] == [Errors.NONE, Errors.GROUP_ID_NOT_FOUND]
+    assert before.permitted["groups"] == (usual, late)
+    assert listed.permitted["groups"] == (listed.as_(ListGroupsResponse).groups, ())
+    assert after.permitted == {}
 
 
 @both

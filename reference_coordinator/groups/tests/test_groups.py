@@ -151,7 +151,7 @@ def test_a_group_of_another_type_is_listed_and_not_described(shard: CoordinatorS
     assert listed(types_filter=("classic",)) == {"classic"}
     assert listed(states_filter=("Reconciling",)) == {"other"}
 
-    (described,) = describe_groups(shard, DescribeGroupsRequest(groups=(OTHER,)), api_version=6)
+    (described,) = describe_groups(shard, DescribeGroupsRequest(groups=(OTHER,)), api_version=6).groups
     assert (described.error_code, described.group_state) == (Errors.GROUP_ID_NOT_FOUND, "Dead")
     assert described.error_message == "Group other is not a classic group."
 
