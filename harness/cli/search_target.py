@@ -29,6 +29,7 @@ from harness.search.target_hunt import TargetHunt, TargetOrder
 from harness.search.written import claim_of, notes_of, scenario_of, source_of, write
 from harness.spark.master import LOCAL_MASTER
 from harness.targets.base.interface import Target
+from harness.trace.files import write_records
 
 BATCH: Final = 400
 """The default number of conversations in a round."""
@@ -102,6 +103,11 @@ class TargetPlan:
         return self.write_to or self.out / f"{self.run_id}-found"
 
     @property
+    def flaky_folder(self) -> Path:
+        """The folder for the events of conversations whose differences could not be reproduced."""
+        return self.out / f"{self.run_id}-flaky"
+
+    @property
     def corpus_folder(self) -> Path:
         """The folder of the conversations that reached something new."""
         return self.corpus or self.out / f"{self.run_id}-corpus"
@@ -160,7 +166,7 @@ def search_target(plan: TargetPlan, console: Console) -> ExitCode:
         if found is not None:
             found_folder.write(found, hunt.traces(found))
 
-    hunt = TargetHunt(order, tell, plainly(console))
+    hunt = TargetHunt(order, tell, plainly(console), found_folder.keep_flaky)
     try:
         # Python's development mode would debug every loop, which makes it late.
         asyncio.run(hunt.run(), debug=False)
@@ -222,6 +228,15 @@ class FoundFolder:
         path = write(plan.found_folder, one)
         self._written[id(found)] = path, one.id, found
         self._console.print(f"{one.id}: {path}", soft_wrap=True, highlight=False)
+
+    def keep_flaky(self, seed: str, traces: Heard) -> None:
+        """Write the events of a conversation whose difference could not be reproduced."""
+        folder = self._plan.flaky_folder
+        folder.mkdir(parents=True, exist_ok=True)
+        name = seed.replace("/", "-")
+        for side, events in zip(("target", "other"), traces, strict=True):
+            write_records(folder / f"{name}.{side}.jsonl", events)
+        self._console.print(f"did not show again: {folder}/{name}.*", soft_wrap=True, highlight=False)
 
     @property
     def scripts(self) -> dict[str, Script]:

@@ -71,7 +71,13 @@ class TargetHunt:
         losses: the differences and conversations that could not be used.
     """
 
-    def __init__(self, order: TargetOrder, tell: Tell, progress: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        order: TargetOrder,
+        tell: Tell,
+        progress: Callable[[str], None],
+        keep_flaky: Callable[[str, Heard], None] = lambda _seed, _heard: None,
+    ) -> None:
         """Prepare a search.
 
         Args:
@@ -79,12 +85,15 @@ class TargetHunt:
             tell: called after each round with the results so far, and with each cluster: as soon as its
                 difference is reproduced, and again when it is shrunk.
             progress: called with a line about what goes on in between.
+            keep_flaky: called with the seed and the events of a conversation whose difference could not be
+                reproduced.
         """
         self.harvest = Harvest()
         self.losses = Losses()
         self._order = order
         self._tell = tell
         self._progress = progress
+        self._keep_flaky = keep_flaky
         self._comparison = Comparison(order.target, order.against)
         self._rounds = RoundsAhead(Steering(order.corpus))
         self._by_cause: dict[Cause, Cluster] = {}
@@ -143,7 +152,9 @@ class TargetHunt:
             self.losses.lost = self.losses.lost or self._comparison.lost
             is_new = cause not in self._by_cause and self.losses.flaky.get(cause, 0) < _FLAKY_MAX
             if is_new and self.losses.lost is None:
-                await self._look_into(one, cause, seed)
+                is_shown_again = await self._look_into(one, cause, seed)
+                if not is_shown_again:
+                    self._keep_flaky(seed, heard[one.script.id])
 
     async def _new(
         self, made: Mapping[str, Made], heard: Mapping[str, Heard]
@@ -181,14 +192,14 @@ class TargetHunt:
         if not ended:
             self.losses.lost = self.losses.lost or "no conversation of a round came to its end"
 
-    async def _look_into(self, made: Made, cause: Cause, seed: str) -> None:
-        """Reproduce a difference, report it, and shrink it."""
+    async def _look_into(self, made: Made, cause: Cause, seed: str) -> bool:
+        """Reproduce a difference, report it, and shrink it; return whether it could be reproduced."""
         self._progress(f"looking into {_place(cause)}: {cause.actual[:60]} (seed {seed})")
         again = [await self._comparison.alone(made.script) for _ in range(_SHOWN_AGAIN)]
         found, heard = again[-1]
         if found is None or any(each is None or cause_of(each) != cause for each, _ in again):
             self.losses.flaky[cause] = self.losses.flaky.get(cause, 0) + 1
-            return
+            return False
         cluster = Cluster(
             difference=found,
             explanation=await self._comparison.explained(made.script, found, heard[0]),
@@ -207,6 +218,7 @@ class TargetHunt:
         await self._shrink(cluster, cause)
         if cluster.is_explained and not self._comparison.has_two_targets:
             self._comparison.switch(cluster.explanation.behaviours)
+        return True
 
     async def _shrink(self, cluster: Cluster, cause: Cause) -> None:
         """Shrink a cluster's conversation; keep the longer one if the shorter one shows no difference."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
+from harness.search.comparison import Heard
 from harness.search.driven import DrivenTarget
 from harness.search.hunt import Cluster, Harvest
 from harness.search.target_hunt import TargetHunt, TargetOrder
@@ -84,6 +85,39 @@ def test_two_targets_are_compared_and_their_difference_is_named(tmp_path: Path) 
     assert found
     assert all(each.is_explained for each in found)
     assert hunt.losses.lost is None
+
+
+class _Moody(VariantTarget):
+    """A reference that has another behaviour in the conversations of its first drive only."""
+
+    @override
+    async def start(self, **order: object) -> Broker:
+        broker = await super().start(**order)  # type: ignore[arg-type] # as said
+        other = await flipped(_reference(), "duplicate_partitions_answered_each").start(**order)  # type: ignore[arg-type] # likewise
+        opened, sessions = broker.open_session, 0
+
+        def open_session(scenario_id: str) -> BrokerSession:
+            nonlocal sessions
+            sessions += 1
+            return (other.open_session if sessions <= _FIRST_DRIVE else opened)(scenario_id)
+
+        broker.open_session = open_session  # type: ignore[method-assign] # for this test
+        return broker
+
+
+_FIRST_DRIVE = 40
+
+
+def test_the_events_of_a_difference_that_does_not_show_again_are_kept(tmp_path: Path) -> None:
+    driven = DrivenTarget(_Moody(reference_profile("4.4")), run_id="test", logs=tmp_path, jobs=64)
+    order = TargetOrder(target=driven, against=None, steps=1_600, seed=3, batch=_FIRST_DRIVE)
+    kept: dict[str, Heard] = {}
+    hunt = TargetHunt(order, lambda *_: None, lambda _: None, kept.__setitem__)
+    asyncio.run(hunt.run())
+
+    assert hunt.harvest.clusters == []
+    assert sum(hunt.losses.flaky.values()) == len(kept) > 0
+    assert all(ours != others for ours, others in kept.values())
 
 
 class _Mortal(VariantTarget):
