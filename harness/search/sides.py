@@ -129,14 +129,19 @@ class _Pace:
 
     def __init__(self, session: ReferenceSession, events: Sequence[Event]) -> None:
         self._session = session
-        self._acts: dict[int, float] = {}
+        self._begins_ms: dict[int, float] = {}
+        latest_ms = 0.0
         for event in events:
-            if event.kind in (EventKind.REQUEST, EventKind.DISCONNECTED):
-                self._acts.setdefault(event.step, event.at_ms)
+            if event.kind == EventKind.STARVED:
+                continue
+            # A step that sends nothing begins when the one before ends, however late that is.
+            acts = event.kind in (EventKind.REQUEST, EventKind.DISCONNECTED)
+            self._begins_ms.setdefault(event.step, event.at_ms if acts else latest_ms)
+            latest_ms = max(latest_ms, event.at_ms)
 
     async def before(self, step: int) -> None:
         """Let time pass up to the recorded time of a step."""
-        left_ms = self._acts.get(step, 0.0) - self._session.now_ms()
+        left_ms = self._begins_ms.get(step, 0.0) - self._session.now_ms()
         if left_ms > 0:
             await self._session.elapse(left_ms)
 
