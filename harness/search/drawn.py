@@ -1,7 +1,8 @@
 """Find out which ids a target drew in a conversation, and which leaders it chose, for the reference."""
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
@@ -10,6 +11,8 @@ from harness.trace.canonical import minted_prefix
 from harness.trace.events import Event, EventKind
 from harness.trace.schema import json_object
 
+_UUID: Final = re.compile(r"[\w-]{22}", re.ASCII)
+"""Matches an id that a consumer group gives. Source: Uuid#toString (4.3.1)."""
 _OTHERS: Final = 8
 """How many guesses the reference makes for ids that the target drew but did not return."""
 
@@ -21,24 +24,37 @@ def draws_of(events: Sequence[Event], topic_ids: Mapping[str, str]) -> Draws:
         events: the recorded events of the conversation.
         topic_ids: the target's topic ids, by name.
     """
-    return Draws(topic_ids=topic_ids, member_ids=_drawn_ids(events)[0], leaders=_leaders(events))
+    return _draws(topic_ids, _drawn_ids(events), events)
 
 
 def all_draws(events: Sequence[Event], topic_ids: Mapping[str, str]) -> Sequence[Draws]:
     """Return the draws that the target may have made; several only if it did not return all member ids."""
-    member_ids, is_all = _drawn_ids(events)
-    known = Draws(topic_ids=topic_ids, member_ids=member_ids, leaders=_leaders(events))
-    return [known, *(replace(known, salt=f"{number}") for number in range(0 if is_all else _OTHERS))]
+    drawn = _drawn_ids(events)
+    known = _draws(topic_ids, drawn, events)
+    return [known, *(replace(known, salt=f"{number}") for number in range(0 if drawn.is_all else _OTHERS))]
 
 
-def _drawn_ids(events: Sequence[Event]) -> tuple[Mapping[str, Sequence[str]], bool]:
-    """Return the drawn member ids by prefix, in request order, and whether no others were drawn."""
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """Member ids that a target drew, in request order, and whether it drew no others."""
+
+    by_prefix: Mapping[str, Sequence[str]]
+    uuids: Sequence[str]
+    is_all: bool
+
+
+def _draws(topic_ids: Mapping[str, str], drawn: _Drawn, events: Sequence[Event]) -> Draws:
+    return Draws(topic_ids=topic_ids, member_ids=drawn.by_prefix, uuids=drawn.uuids, leaders=_leaders(events))
+
+
+def _drawn_ids(events: Sequence[Event]) -> _Drawn:
     answers = {
         (each.actor, each.connection, each.correlation_id): each
         for each in events
         if each.kind == EventKind.RESPONSE
     }
     found: dict[str, list[str]] = {}
+    uuids: list[str] = []
     is_all = True
     for event in events:
         if event.kind != EventKind.REQUEST or _member_id(event) != "":
@@ -48,9 +64,11 @@ def _drawn_ids(events: Sequence[Event]) -> tuple[Mapping[str, Sequence[str]], bo
         prefix = None if member_id is None else minted_prefix(member_id)
         if prefix is not None and member_id is not None:
             found.setdefault(prefix, []).append(member_id)
+        elif member_id is not None and _UUID.fullmatch(member_id):
+            uuids.append(member_id)
         elif event.api in _DRAW:
             is_all = is_all and member_id == ""
-    return found, is_all
+    return _Drawn(by_prefix=found, uuids=uuids, is_all=is_all)
 
 
 def _leaders(events: Sequence[Event]) -> Sequence[str]:

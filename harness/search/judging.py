@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Final
 
 from harness.diff.against_reference import against_reference
 from harness.diff.judge import TargetInfo, judge
@@ -13,6 +14,8 @@ from harness.search.moves import ALL_SHEETS
 from harness.trace.events import ANSWER_KINDS, Event, EventKind
 from harness.verdict import DifferenceClass, Outcome
 
+_UNBOUND: Final = "no answer brought "
+_UNANSWERED: Final = "no answer brought a value that a later request names"
 _BROKEN_OFF = (EventKind.ABANDONED, EventKind.HARNESS_ERROR, EventKind.NOT_APPLICABLE)
 Answer = tuple[int, str, str | None]
 """The step at which an answer came, its kind, and the digest of its content."""
@@ -27,6 +30,11 @@ def answers(events: Sequence[Event]) -> list[Answer]:
 
 def _at(step: int, events: Sequence[Event]) -> list[Answer]:
     return answers([each for each in events if each.step == step])
+
+
+def reason_of_end(note: str) -> str:
+    """Return why conversations broke off, without what is different in each."""
+    return _UNANSWERED if note.startswith(_UNBOUND) else note
 
 
 def broke_off(events: Sequence[Event]) -> str | None:

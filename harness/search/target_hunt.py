@@ -17,7 +17,7 @@ from harness.search.corpus import Corpus
 from harness.search.differences import Cause, cause_of, first_difference
 from harness.search.driven import DrivenTarget
 from harness.search.hunt import Cluster, Harvest, scripted
-from harness.search.judging import broke_off
+from harness.search.judging import broke_off, reason_of_end
 from harness.search.made import Made
 from harness.search.rounds import RoundsAhead, conversations_for
 from harness.search.shrinking import Candidate, FirstOf, one_by_one, shrunk
@@ -188,7 +188,8 @@ class TargetHunt:
                 ended += 1
                 self.harvest.steps += 1 + max((each.step for each in ours), default=-1)
             else:
-                self.losses.broken_off[reason] = self.losses.broken_off.get(reason, 0) + 1
+                named = reason_of_end(reason)
+                self.losses.broken_off[named] = self.losses.broken_off.get(named, 0) + 1
         if not ended:
             self.losses.lost = self.losses.lost or "no conversation of a round came to its end"
 

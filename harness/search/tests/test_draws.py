@@ -7,6 +7,7 @@ from harness.diff.raw_difference import RawDifference
 from harness.scenario.script import Script
 from harness.search.comparison import Comparison
 from harness.search.differences import first_difference
+from harness.search.drawn import all_draws
 from harness.search.driven import DrivenTarget
 from harness.search.moves import Ask, Hear, Wait, script_of
 from harness.search.sides import Side
@@ -80,6 +81,21 @@ def _found(
         return found
 
     return asyncio.run(compared())
+
+
+def test_ids_that_a_consumer_group_gave_are_given_to_the_reference() -> None:
+    joins = {"version": 6, "member_id": ""}
+    moves = [
+        Ask(actor="mia", api="ConsumerGroupHeartbeat", arguments=_ENTERS),
+        *(Ask(actor=each, api="JoinGroup", arguments=joins) for each in ("ana", "bob")),
+    ]
+    script = script_of(moves, script_id="search/made/1", broker_config={})
+    given = Draws(uuids=("lNvVXexyRSupGgMz_QtvFg", "DPkJOFzGTdqOj0CWFtVGvw"))
+    events = asyncio.run(Side(_reference()).run(script, draws=given))
+
+    (drawn,) = all_draws(events, {})
+
+    assert tuple(drawn.uuids) == given.uuids
 
 
 def test_the_reference_assigns_otherwise_with_other_ids() -> None:

@@ -27,6 +27,8 @@ class Draws:
     """Topic ids, by the name of a topic."""
     member_ids: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Classic members' ids by client id or instance id, in the order in which they were assigned."""
+    uuids: Sequence[str] = ()
+    """Member ids that consumer groups gave, in the order in which they were assigned."""
     leaders: Sequence[str] = ()
     """The leaders of classic groups that answers named, in the order of the answers."""
     salt: str = ""
@@ -39,6 +41,7 @@ class DrawnChoices(DeterministicChoices):
     def __init__(self, draws: Draws, *, seed: int) -> None:
         super().__init__(seed=seed)
         self._left = {prefix: list(each) for prefix, each in draws.member_ids.items()}
+        self._uuids = list(draws.uuids)
         self._leaders = list(draws.leaders)
 
     @override
@@ -46,6 +49,11 @@ class DrawnChoices(DeterministicChoices):
         """Return the next known id with this prefix, or else one of the reference's own."""
         left = self._left.get(prefix)
         return MemberId(left.pop(0)) if left else super().member_id(prefix)
+
+    @override
+    def uuid(self) -> MemberId:
+        """Return the next known id of a consumer group, or else one of the reference's own."""
+        return MemberId(self._uuids.pop(0)) if self._uuids else super().uuid()
 
     @override
     def leader(self, candidates: Sequence[MemberId]) -> MemberId:
