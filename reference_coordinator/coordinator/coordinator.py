@@ -105,7 +105,8 @@ class GroupCoordinator:
 
         It is ignored while the partition is loading, because the loaded log contains the marker.
 
-        Decided in: GroupCoordinatorService#completeTransaction (4.3.1),
+        Decided in: GroupCoordinatorService#completeTransaction,
+        CoordinatorRuntime.CoordinatorContext#completeTransaction (4.3.1),
         GroupCoordinator#scheduleHandleTxnCompletion (3.9.2).
         """
         self._advance_to(now_ms)
@@ -113,6 +114,8 @@ class GroupCoordinator:
         if partition.ownership is Ownership.OWNED:
             self._shard.flush_current_batch(marker.partition)
             partition.last_written_offset += 1
+            # The marker is in the log, and so is all that was written before it.
+            partition.last_committed_offset = partition.last_written_offset
             replay_end_transaction_marker(self._shard, marker)
         return self._shard.take_effects()
 

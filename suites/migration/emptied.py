@@ -3,6 +3,7 @@
 from harness.scenario import Capability, Conversation, ask, expect, scenario
 from suites.consumer_groups.loading import is_loaded
 from suites.migration.groups import NOT_FOUND, REQUIRED, UNKNOWN, consumer, is_classic, join
+from suites.transactions.producers import announced, ends
 
 FREES = "GroupMetadataManager#maybeDeleteEmptyConsumerGroup"
 RESTARTS = (Capability.RESTART,)
@@ -53,3 +54,23 @@ def a_refused_join_shows_when_another_group_writes(conversation: Conversation) -
         expect.offset_commit({"payments": {0: "NONE"}}),
     )
     bob.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code=NOT_FOUND))
+
+
+@scenario(
+    "migration/empty/a-transaction-ends",
+    source="CoordinatorRuntime.CoordinatorContext#completeTransaction",
+    clauses=("MG-39", "MG-49"),
+)
+def a_refused_join_shows_when_a_transaction_ends(conversation: Conversation) -> None:
+    """Reads see that a refused JoinGroup removed an Empty consumer group once a transaction has ended."""
+    bob = consumer(conversation)
+    bob.leaves()
+    ana = conversation.actor("ana")
+    producer = announced(ana)
+    ana.asks(join(member_id="invented"), error_code=UNKNOWN)
+
+    ends(producer, committed=False)
+    bob.repeats(
+        ask.consumer_group_describe(),
+        until=expect.consumer_group_describe(error_code=NOT_FOUND),
+    )
