@@ -36,6 +36,22 @@ from harness.targets.reference.target import ReferenceTarget, reference_profile
 from harness.targets.reference.variants import VariantTarget, flipped
 from harness.targets.spec import parse_target
 
+
+def whole_number(text: str) -> int:
+    """Return a count, which may be written as `1e6`.
+
+    Raises:
+        BadParameter: it is not a whole number from 1 on.
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if number < 1 or not number.is_integer():
+        raise typer.BadParameter(f"{text} is not a whole number from 1 on, such as 20000 or 1e6")
+    return int(number)
+
+
 _TARGET = typer.Option(
     "--target", "-t", help="A reference in virtual time, e.g. `reference:3.9`, or any target of a run."
 )
@@ -52,7 +68,9 @@ _MUTANT = typer.Option(
 _PROFILE = typer.Option(
     help="Compare a target that is no reference with this profile, e.g. `4.4` for a broker that claims it."
 )
-_STEPS = typer.Option(min=1, help="How many steps to compare.")
+_STEPS = typer.Option(
+    parser=whole_number, metavar="NUMBER", help="How many steps to compare, e.g. `20000` or `1e6`."
+)
 _SEED = typer.Option(help="The seed of all conversations.")
 _WRITE = typer.Option(
     "--write",
