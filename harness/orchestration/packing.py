@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from harness.orchestration.reference_runs import CHECK_INTERVAL, Left
+from harness.orchestration.reference_runs import Left
 from harness.orchestration.run_cache import RunCache, Runs
 from harness.runner.broker_actions import acts_on_broker, minds_its_partition, takes_log_away
 from harness.runner.sharing import BROKERS_A_CONFIG, Packing, applies, asked_config
 from harness.scenario.script import Elapse, PauseAt, Script
-from harness.targets.base.conformance import CONFORMANCE_CONFIG
+from harness.targets.base.conformance import CHECK_INTERVAL, CONFORMANCE_CONFIG
 from harness.targets.base.interface import (
     Breakpoint,
     Capability,

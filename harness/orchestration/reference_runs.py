@@ -31,14 +31,13 @@ from harness.scenario import Capability, Conversation, ask, expect, record, scen
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import Script
 from harness.targets.base.clearing import clear_log
+from harness.targets.base.conformance import CHECK_INTERVAL
 from harness.targets.base.dialogue import NotYet
 from harness.targets.base.interface import Broker, BrokerSession, TargetError
 from harness.targets.reference.target import ReferenceTarget
 from harness.trace.canonical import Canonicaliser, member_prefixes
 from harness.trace.events import Event, EventKind
 
-CHECK_INTERVAL: Final = "offsets.retention.check.interval.ms"
-"""The property whose effect depends on when requests arrive."""
 _REPORTED: Final = (
     *("step", "kind", "actor", "connection", "api", "api_version"),
     *("elapsed_ms", "canonical", "permitted", "note"),

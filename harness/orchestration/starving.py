@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Final
 
 from harness.diff.starved import RunStarved, StarvedStretch, starved_ms, starved_stretches
-from harness.orchestration.reference_runs import CHECK_INTERVAL
 from harness.runner.interpreter import Interpreter
 from harness.runner.placing import group_ids, num_partitions
 from harness.runner.recorder import recorder_of
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import Script
+from harness.targets.base.conformance import CHECK_INTERVAL, CONFORMANCE_CONFIG
 from harness.targets.base.interface import Broker, TargetError
 from harness.targets.reference.draws import Draws
 from harness.targets.reference.starved import StarvedReference, StarvedSession, starved_session
@@ -172,7 +172,7 @@ class _Brokers:
 
     async def of(self, script: Script, way: _Way) -> Broker:
         config = {**self.base_config, **script.broker_config}
-        if way.sweeps_often and CHECK_INTERVAL in config:
+        if way.sweeps_often and config.get(CHECK_INTERVAL) not in (None, CONFORMANCE_CONFIG[CHECK_INTERVAL]):
             config[CHECK_INTERVAL] = _OFTEN_MS
         key = tuple(sorted(config.items()))
         if key not in self._made:

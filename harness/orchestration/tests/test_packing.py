@@ -8,11 +8,12 @@ import pytest
 
 from harness.orchestration.packing import is_alike, minds_topics, pack
 from harness.orchestration.packings import packings
-from harness.orchestration.reference_runs import CHECK_INTERVAL, Left, ReferenceRuns
+from harness.orchestration.reference_runs import Left, ReferenceRuns
 from harness.orchestration.run_cache import RunCache
 from harness.runner.sharing import Packing, asked_config, broker_groups
 from harness.scenario import Capability, Conversation, Script, ask, expect, record, scenario
 from harness.scenario.registry import collect
+from harness.targets.base.conformance import CHECK_INTERVAL
 from harness.targets.kafka.released import KafkaTarget
 
 CAN = frozenset(Capability) - {Capability.CLUSTER}

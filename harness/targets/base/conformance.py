@@ -1,13 +1,21 @@
 """Configuration, principals and topics of every broker that the harness starts."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
+CHECK_INTERVAL: Final = "offsets.retention.check.interval.ms"
+"""The property for how often a broker looks for expired offsets, and removes Empty groups without any."""
+_ONE_DAY_MS: Final = "86400000"
 CONFORMANCE_CONFIG: Mapping[str, str] = {
     "group.initial.rebalance.delay.ms": "0",
     "group.min.session.timeout.ms": "100",
     "offsets.topic.num.partitions": "1",
+    CHECK_INTERVAL: _ONE_DAY_MS,
 }
-"""Properties of every broker that the harness starts, for quick suites; a scenario's own override them."""
+"""Properties of every broker that the harness starts, for quick suites; a scenario's own override them.
+
+After Kafka's default of ten minutes, a check would remove the Empty groups of whatever runs just then.
+"""
 
 QUICK_CONSUMER_GROUPS: Mapping[str, str] = {
     "group.share.enable": "true",
