@@ -111,6 +111,24 @@ def a_successor_gets_what_its_predecessor_had(conversation: Conversation) -> Non
     bob.asks(ask.consumer_group_describe(), described)
 
 
+@scenario(
+    "consumer_groups/static/takes-anothers-instance",
+    source="UniformHomogeneousAssignmentBuilder#build",
+    clauses=("CS-12", "CA-05"),
+)
+def a_successor_loses_what_it_had_itself(conversation: Conversation) -> None:
+    """A member that takes another's instance id loses its own partitions, and nobody gets them."""
+    ana, _ = static_member(conversation)
+    bob = conversation.member("bob", instance_id="two")
+    bob.enters("payments", assigned={"payments": (0, 1)})
+    ana.leaves(epoch=LEAVES_FOR_A_WHILE)
+
+    joined = bob.enters("payments", instance_id="one", assigned={})
+    known = expect.group_member(bob.member_id, instance_id="one", owned={})
+    described = expect.consumer_group_describe(group_epoch=joined["member_epoch"], members=(known,))
+    bob.asks(ask.consumer_group_describe(), described)
+
+
 @scenario("consumer_groups/static/comes-back", source=SUBSCRIBES, clauses=("CS-12",))
 def a_static_member_comes_back(conversation: Conversation) -> None:
     """A static member that left temporarily may join again itself, and gets its partitions back."""

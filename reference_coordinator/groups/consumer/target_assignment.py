@@ -69,7 +69,11 @@ def maybe_update_target_assignment(
     try:
         assigned = assign(
             assignor,
-            GroupSpec(members=specs, subscription_type=subscription_type),
+            GroupSpec(
+                members=specs,
+                subscription_type=subscription_type,
+                assigned_partitions=_assigned_partitions(group),
+            ),
             {
                 each.topic_id: SubscribedTopic(num_partitions=each.num_partitions)
                 for each in shard.metadata_image.topics.values()
@@ -152,6 +156,15 @@ def _member_spec(
         subscribed_topic_ids=tuple(known),
         num_missing_topics=len(names) - len(known),
         assignment=group.target_assignment.get(source, NO_ASSIGNMENT),
+    )
+
+
+def _assigned_partitions(group: ConsumerGroup) -> frozenset[tuple[TopicId, int]]:
+    return frozenset(
+        (topic_id, partition)
+        for target in group.target_assignment.values()
+        for topic_id, partitions in target.items()
+        for partition in partitions
     )
 
 

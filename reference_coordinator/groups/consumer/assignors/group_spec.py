@@ -1,7 +1,7 @@
 """The input of an assignor: a consumer group and its topics."""
 
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import Enum, auto
 from typing import TypeAlias
 
@@ -48,6 +48,14 @@ class GroupSpec:
     members: JavaHashMap[MemberId, MemberSubscription]
     """In the iteration order of Kafka's map."""
     subscription_type: SubscriptionType
+    assigned_partitions: Collection[tuple[TopicId, int]]
+    """The partitions in the target assignment so far, also of members that are replaced.
+
+    A member that takes another instance id replaces the member that had it, with that one's assignment. What
+    it had before belongs to nobody then, and still counts as assigned.
+
+    Decided in: GroupSpecImpl#isPartitionAssigned, ModernGroup#invertedTargetAssignment (4.3.1).
+    """
 
 
 @value

@@ -16,7 +16,6 @@ from reference_coordinator.groups.consumer.assignors.assignor_helpers import (
 from reference_coordinator.groups.consumer.assignors.group_spec import (
     Assignment,
     GroupSpec,
-    MemberSubscription,
     PartitionAssignorError,
     SubscribedTopic,
     unknown_topic,
@@ -30,6 +29,7 @@ class UniformHomogeneousAssignmentBuilder:
 
     def __init__(self, spec: GroupSpec, topics: Mapping[TopicId, SubscribedTopic], profile: Profile) -> None:
         self._members: Final = spec.members
+        self._assigned_partitions: Final = spec.assigned_partitions
         self._topics: Final = topics
         self._leaves_extra_partitions: Final = profile.has(Behaviour.UNIFORM_LEAVES_EXTRA_PARTITIONS)
         first = next(iter(self._members.values()))
@@ -50,7 +50,6 @@ class UniformHomogeneousAssignmentBuilder:
         """
         if not self._subscribed_topic_ids:
             return {}
-        assigned = _assigned_partitions(self._members)
         num_partitions = 0
         for topic_id in self._subscribed_topic_ids:
             if topic_id not in self._topics:
@@ -58,7 +57,7 @@ class UniformHomogeneousAssignmentBuilder:
             partitions = range(self._topics[topic_id].num_partitions)
             num_partitions += len(partitions)
             free = ((topic_id, partition) for partition in partitions)
-            self._unassigned_partitions.extend(each for each in free if each not in assigned)
+            self._unassigned_partitions.extend(each for each in free if each not in self._assigned_partitions)
         self._minimum_member_quota, self._members_to_get_an_extra_partition = divmod(
             num_partitions, len(self._members)
         )
@@ -114,13 +113,3 @@ class UniformHomogeneousAssignmentBuilder:
                 new.compute_if_absent(topic_id, lambda: JavaHashSet(int_hash_code)).add(partition)
         if next(unassigned, None) is not None:
             raise PartitionAssignorError("Partitions were left unassigned")
-
-
-def _assigned_partitions(members: Mapping[MemberId, MemberSubscription]) -> set[tuple[TopicId, int]]:
-    """Return the previously assigned partitions. Decided in: GroupSpecImpl#isPartitionAssigned (4.3.1)."""
-    return {
-        (topic_id, partition)
-        for member in members.values()
-        for topic_id, partitions in member.assignment.items()
-        for partition in partitions
-    }

@@ -40,7 +40,19 @@ def spec_of(members: Mapping[MemberId, MemberSubscription], subscription_type: S
     """Put members into Kafka's map, one after the other."""
     in_map: JavaHashMap[MemberId, MemberSubscription] = JavaHashMap(string_hash_code)
     in_map.update(members)
-    return GroupSpec(members=in_map, subscription_type=subscription_type)
+    return _spec_of_map(in_map, subscription_type)
+
+
+def _spec_of_map(
+    members: JavaHashMap[MemberId, MemberSubscription], subscription_type: SubscriptionType
+) -> GroupSpec:
+    assigned = {
+        (topic_id, partition)
+        for member in members.values()
+        for topic_id, partitions in member.assignment.items()
+        for partition in partitions
+    }
+    return GroupSpec(members=members, subscription_type=subscription_type, assigned_partitions=assigned)
 
 
 @dataclass(frozen=True)
@@ -59,7 +71,7 @@ class Group:
         spec = spec_of(self.members, self.subscription_type)
         for member_id in self.removed:
             del spec.members[member_id]
-        return spec
+        return _spec_of_map(spec.members, self.subscription_type)
 
     def topics(self) -> dict[TopicId, SubscribedTopic]:
         return {topic: SubscribedTopic(num_partitions=count) for topic, count in self.num_partitions.items()}
