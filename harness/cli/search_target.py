@@ -16,6 +16,7 @@ from harness.cli.search_on import ClusterPlan, search_on
 from harness.orchestration.external import announcement, outline
 from harness.orchestration.plan import PlanError, RunPlan, parse_targets
 from harness.orchestration.progress import plainly
+from harness.report.model.phrases import comparison_line
 from harness.results.exit_code import ExitCode
 from harness.scenario.errors import ScenarioError
 from harness.scenario.script import Script
@@ -90,11 +91,11 @@ class TargetPlan:
 
     @property
     def command_of_run(self) -> str:
-        """The command that runs the findings; with two targets, the command that found them."""
-        if self.against:
-            return self.reproduction
+        """The command that runs the findings."""
         profile = ["--profile", self.profile] if self.profile else []
         suites = ["--suites", f"{self.found_folder}"]
+        if self.against:
+            return comparison_line([self.target], against=self.against, given=suites)
         return shlex.join(["kafka-conformance", "run", "--target", self.target, *profile, *suites])
 
     @property

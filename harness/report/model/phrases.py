@@ -75,14 +75,22 @@ def _words(command: str) -> Sequence[str]:
         return ()
 
 
-def _comparison_line(
-    specs: Sequence[str], scenario_id: str, *, against: str | None, given: Sequence[str]
+def comparison_line(
+    specs: Sequence[str], *scenario_ids: str, against: str | None, given: Sequence[str]
 ) -> str:
+    """Return the command that compares targets with each other, or with one of them.
+
+    Args:
+        specs: the specs of the targets.
+        scenario_ids: the scenarios; all if none is named.
+        against: the spec of the target that all others are compared with.
+        given: further options.
+    """
     versions = [_in_short(spec) for spec in specs if _in_short(spec) != spec]
     further = [word for spec in specs if _in_short(spec) == spec for word in ("--target", spec)]
     measure = () if against is None else ("--against", _in_short(against))
     return shlex.join(
-        (PROGRAM, "matrix", "--versions", ",".join(versions), *further, *measure, *given, scenario_id)
+        (PROGRAM, "matrix", "--versions", ",".join(versions), *further, *measure, *given, *scenario_ids)
     )
 
 
@@ -146,7 +154,7 @@ def repetition(
     """
     given = (*given_options(command), *property_options(added))
     if against is not None or len(targets) > 1:
-        return _comparison_line([each.spec for each in targets], scenario_id, against=against, given=given)
+        return comparison_line([each.spec for each in targets], scenario_id, against=against, given=given)
     (target,) = targets
     is_in_spec = target.oracle is None or target.profile in target.spec
     profile = None if is_in_spec else target.profile
