@@ -19,7 +19,7 @@ from harness.orchestration.progress import plainly
 from harness.report.model.phrases import comparison_line
 from harness.results.exit_code import ExitCode
 from harness.scenario.errors import ScenarioError
-from harness.scenario.script import Script
+from harness.scenario.script import Script, script_to_json
 from harness.search.comparison import Heard
 from harness.search.corpus import Corpus
 from harness.search.driven import DrivenTarget
@@ -30,7 +30,8 @@ from harness.search.target_hunt import TargetHunt, TargetOrder
 from harness.search.written import claim_of, notes_of, scenario_of, source_of, write
 from harness.spark.master import LOCAL_MASTER
 from harness.targets.base.interface import Target
-from harness.trace.files import write_records
+from harness.trace.beside import scripts_text
+from harness.trace.files import write_records, write_whole
 
 BATCH: Final = 400
 """The default number of conversations in a round."""
@@ -230,13 +231,14 @@ class FoundFolder:
         self._written[id(found)] = path, one.id, found
         self._console.print(f"{one.id}: {path}", soft_wrap=True, highlight=False)
 
-    def keep_flaky(self, seed: str, traces: Heard) -> None:
-        """Write the events of a conversation whose difference could not be reproduced."""
+    def keep_flaky(self, seed: str, script: Script, traces: Heard) -> None:
+        """Write the script and the events of a conversation whose difference could not be reproduced."""
         folder = self._plan.flaky_folder
         folder.mkdir(parents=True, exist_ok=True)
         name = seed.replace("/", "-")
         for side, events in zip(("target", "other"), traces, strict=True):
             write_records(folder / f"{name}.{side}.jsonl", events)
+        write_whole(folder / f"{name}.script.json", scripts_text({script.id: script_to_json(script)}))
         self._console.print(f"did not show again: {folder}/{name}.*", soft_wrap=True, highlight=False)
 
     @property

@@ -34,6 +34,7 @@ _FLAKY_MAX: Final = 3
 _SHRINKING_S: Final = 60.0
 """The longest time for shrinking a difference on a target; the shortest conversation by then is kept."""
 Tell = Callable[[Harvest, Cluster | None], None]
+KeepFlaky = Callable[[str, Script, Heard], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +77,7 @@ class TargetHunt:
         order: TargetOrder,
         tell: Tell,
         progress: Callable[[str], None],
-        keep_flaky: Callable[[str, Heard], None] = lambda _seed, _heard: None,
+        keep_flaky: KeepFlaky = lambda *_: None,
     ) -> None:
         """Prepare a search.
 
@@ -85,8 +86,8 @@ class TargetHunt:
             tell: called after each round with the results so far, and with each cluster: as soon as its
                 difference is reproduced, and again when it is shrunk.
             progress: called with a line about what goes on in between.
-            keep_flaky: called with the seed and the events of a conversation whose difference could not be
-                reproduced.
+            keep_flaky: called with the seed, the script and the events of a conversation whose difference
+                could not be reproduced.
         """
         self.harvest = Harvest()
         self.losses = Losses()
@@ -154,7 +155,7 @@ class TargetHunt:
             if is_new and self.losses.lost is None:
                 is_shown_again = await self._look_into(one, cause, seed)
                 if not is_shown_again:
-                    self._keep_flaky(seed, heard[one.script.id])
+                    self._keep_flaky(seed, one.script, heard[one.script.id])
 
     async def _new(
         self, made: Mapping[str, Made], heard: Mapping[str, Heard]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
+from harness.scenario.script import Script
 from harness.search.comparison import Heard
 from harness.search.driven import DrivenTarget
 from harness.search.hunt import Cluster, Harvest
@@ -112,7 +113,11 @@ def test_the_events_of_a_difference_that_does_not_show_again_are_kept(tmp_path: 
     driven = DrivenTarget(_Moody(reference_profile("4.4")), run_id="test", logs=tmp_path, jobs=64)
     order = TargetOrder(target=driven, against=None, steps=1_600, seed=3, batch=_FIRST_DRIVE)
     kept: dict[str, Heard] = {}
-    hunt = TargetHunt(order, lambda *_: None, lambda _: None, kept.__setitem__)
+
+    def keep(seed: str, _script: Script, heard: Heard) -> None:
+        kept[seed] = heard
+
+    hunt = TargetHunt(order, lambda *_: None, lambda _: None, keep)
     asyncio.run(hunt.run())
 
     assert hunt.harvest.clusters == []
