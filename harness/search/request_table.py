@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from harness.apis.table import descriptor
-from harness.search import other_requests, requests
+from harness.search import access_requests, other_requests, record_requests, requests, tool_requests
 from harness.search.moves import Ask, GroupType, Move, Wait
 from harness.search.situation import Membership, Situation
 from harness.search.tempo import Tempo
+from harness.search.theme import Theme
 
 _CLASSIC, _CONSUMER, _SHARE, _STREAMS = GroupType
 
@@ -27,6 +28,12 @@ class RequestRow:
     """The first version to use."""
     is_of_producer: bool = False
     """Whether only an actor that became a producer sends it."""
+    theme: Theme | None = None
+    """The theme of the conversations that contain it; None for all."""
+    is_of_one_release: bool = False
+    """Whether releases answer it in different ways that no behaviour names, so that only faults are
+    searched for with it.
+    """
 
 
 def _weights(
@@ -35,6 +42,8 @@ def _weights(
     return {_CLASSIC: classic, _CONSUMER: consumer, _SHARE: share, _STREAMS: streams}
 
 
+_OF_ONE_RELEASE: Final = ("ApiVersions", "CreateTopics", "DescribeConfigs")
+"""Requests whose answers have the release's own versions, or its own configurations."""
 REQUESTS: Final[Mapping[str, RequestRow]] = {
     "JoinGroup": RequestRow(choose=requests.join_group, weights=_weights(10, 1, 1, 1)),
     "SyncGroup": RequestRow(choose=requests.sync_group, weights=_weights(8)),
@@ -74,7 +83,9 @@ REQUESTS: Final[Mapping[str, RequestRow]] = {
     "ShareAcknowledge": RequestRow(
         choose=other_requests.share_acknowledge, weights=_weights(share=6), is_alone=True
     ),
-    "Produce": RequestRow(choose=other_requests.produce, weights=_weights(share=4), is_alone=True),
+    "Produce": RequestRow(
+        choose=record_requests.produce, weights=_weights(1, 1, 4, 1), is_alone=True, first_version=3
+    ),
     "Metadata": RequestRow(choose=other_requests.metadata, weights=_weights(0, 1, 5, 0), first_version=10),
     "StreamsGroupHeartbeat": RequestRow(
         choose=other_requests.streams_group_heartbeat, weights=_weights(consumer=1, share=1, streams=25)
@@ -89,7 +100,57 @@ REQUESTS: Final[Mapping[str, RequestRow]] = {
     "TxnOffsetCommit": RequestRow(
         choose=other_requests.txn_offset_commit, weights=_weights(14, 14), is_of_producer=True
     ),
-    "EndTxn": RequestRow(choose=other_requests.end_txn, weights=_weights(9, 9), is_of_producer=True),
+    "EndTxn": RequestRow(choose=other_requests.end_txn, weights=_weights(9, 9, 3), is_of_producer=True),
+    **{
+        api: RequestRow(
+            choose=choose,
+            weights=_weights(often, often, often, often),
+            is_alone=True,
+            theme=theme,
+            is_of_one_release=api in _OF_ONE_RELEASE,
+        )
+        for theme, api, choose, often in (
+            (Theme.ACCESS, "CreateAcls", access_requests.create_acls, 4),
+            (Theme.ACCESS, "DescribeAcls", access_requests.describe_acls, 1),
+            (Theme.CONFIGS, "IncrementalAlterConfigs", access_requests.incremental_alter_configs, 8),
+            (Theme.CONFIGS, "DescribeConfigs", access_requests.describe_configs, 3),
+            (Theme.CONFIGS, "ListConfigResources", tool_requests.list_config_resources, 1),
+            (Theme.LOGS, "Fetch", tool_requests.fetch, 4),
+            (Theme.LOGS, "ListOffsets", tool_requests.list_offsets, 4),
+            (Theme.LOGS, "OffsetForLeaderEpoch", tool_requests.offset_for_leader_epoch, 2),
+            (Theme.LOGS, "DeleteRecords", tool_requests.delete_records, 3),
+            (Theme.LOGS, "DescribeLogDirs", tool_requests.describe_log_dirs, 2),
+            (Theme.TOPICS, "CreateTopics", tool_requests.create_topics, 3),
+            (Theme.TOPICS, "DeleteTopics", tool_requests.delete_topics, 3),
+            (Theme.TOPICS, "CreatePartitions", tool_requests.create_partitions, 3),
+            (Theme.TOPICS, "DescribeTopicPartitions", tool_requests.describe_topic_partitions, 2),
+            (Theme.TRANSACTIONS, "WriteTxnMarkers", record_requests.write_txn_markers, 1),
+            (Theme.TRANSACTIONS, "ListTransactions", record_requests.list_transactions, 3),
+            (Theme.CLUSTER, "ApiVersions", tool_requests.api_versions, 3),
+            (Theme.CLUSTER, "DescribeCluster", tool_requests.describe_cluster, 2),
+            (Theme.CLUSTER, "DescribeQuorum", tool_requests.describe_quorum, 2),
+        )
+    },
+    "AddPartitionsToTxn": RequestRow(
+        choose=record_requests.add_partitions_to_txn,
+        weights=_weights(6, 6, 6),
+        is_alone=True,
+        is_of_producer=True,
+        theme=Theme.TRANSACTIONS,
+    ),
+    **{
+        api: RequestRow(choose=choose, weights=_weights(share=5), is_alone=True, theme=Theme.STATES)
+        for api, choose in (
+            ("InitializeShareGroupState", record_requests.initialize_share_group_state),
+            ("ReadShareGroupState", record_requests.read_share_group_state),
+            ("WriteShareGroupState", record_requests.write_share_group_state),
+            ("DeleteShareGroupState", record_requests.delete_share_group_state),
+            ("ReadShareGroupStateSummary", record_requests.read_share_group_state_summary),
+        )
+    },
+    "StreamsGroupTopologyDescriptionUpdate": RequestRow(
+        choose=record_requests.update_topology_description, weights=_weights(streams=2), is_alone=True
+    ),
 }
 """The requests of made conversations, by API."""
 DESCRIBES: Final[Mapping[GroupType, str]] = {
@@ -130,7 +191,11 @@ _IN_STATE: Final[Mapping[str, Mapping[str, int]]] = {
 
 
 def asked(
-    versions: Mapping[str, Sequence[int]], tempo: Tempo, *, has_transactions: bool
+    versions: Mapping[str, Sequence[int]],
+    tempo: Tempo,
+    *,
+    has_transactions: bool,
+    theme: Theme | None = None,
 ) -> Mapping[str, Sequence[int]]:
     """Return the versions of the requests that are sent at a tempo, by API."""
     useful = {
@@ -143,6 +208,7 @@ def asked(
         for api, served in useful.items()
         if served
         and not (REQUESTS[api].is_alone and tempo.shares_broker)
+        and REQUESTS[api].theme in (None, theme)
         and (has_transactions or descriptor(api).transactions == () or api == "Produce")
     }
 

@@ -5,15 +5,14 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cache
-from inspect import signature
 from random import Random
 from typing import Final, TypeAlias
 
 from harness.scenario.ask import UNKNOWN_TOPIC_ID
 from harness.scenario.messages import OWN
 from harness.scenario.values import Ref, TopicId
-from harness.search.moves import BUILDERS, OTHER_GROUP, GroupType, Speaker
+from harness.search.by_field import request_of, usual_version
+from harness.search.moves import OTHER_GROUP, GroupType, Speaker
 from harness.search.tempo import VIRTUAL, Tempo
 from harness.wire.schema import request_shape
 
@@ -142,13 +141,6 @@ class Situation:
 
 def _unknown_fields(api: str, arguments: Arguments) -> AbstractSet[str]:
     """Return the fields of a request that its version lacks; raises TypeError if it needs more arguments."""
-    request = BUILDERS[api](**arguments)
+    request = request_of(api, arguments)
     written = {name for name, value in request.fields.items() if value is not OWN}
     return written - request_shape(api, request.version).fields.keys()
-
-
-@cache
-def usual_version(api: str) -> int:
-    """Return the version that scenarios use by default."""
-    found = signature(BUILDERS[api]).parameters.get("version")
-    return 0 if found is None else int(found.default)

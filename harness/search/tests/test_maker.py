@@ -6,8 +6,9 @@ from collections import Counter
 import pytest
 
 from harness.scenario.script import ActorSheet, DoToBroker, Send, Step
+from harness.search.actions import ACTIONS
 from harness.search.maker import Made, Maker
-from harness.search.moves import ACTIONS, Act, Ask, Wait
+from harness.search.moves import Act, Ask, Wait
 from harness.search.request_table import REQUESTS
 from harness.search.sides import LiveRun, Side
 from harness.search.tempo import REAL, VIRTUAL, Tempo
@@ -31,7 +32,7 @@ def _asked(made: list[Made]) -> Counter[str]:
 
 @pytest.mark.slow
 def test_everything_in_the_table_is_asked_and_done() -> None:
-    made = asyncio.run(_made("4.4", VIRTUAL, 120))
+    made = asyncio.run(_made("4.4", VIRTUAL, 400))
 
     assert _asked(made).keys() == REQUESTS.keys()
     done = {move.action for each in made for move in each.moves if isinstance(move, Act)}
