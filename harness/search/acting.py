@@ -7,7 +7,7 @@ from typing import Final
 from harness.search.actions import ACTIONS, LENGTHENS, RELOADS
 from harness.search.moves import Act, HangUp, Move, Speaker
 
-_ACTS_SHARE: Final = 0.03
+_ACTS_SHARE: Final = 0.04
 _RELOADS_SHARE: Final = 0.3
 _HANGS_UP_SHARE: Final = 0.3
 

@@ -55,9 +55,10 @@ _USUAL_VERSIONS: Final[Mapping[str, int]] = {
     "IncrementalAlterConfigs": 1,
     "ListOffsets": 5,
     "OffsetForLeaderEpoch": 3,
+    "Produce": 9,
     "WriteTxnMarkers": 1,
 }
-"""The usual versions of requests without a builder, if they are not 0."""
+"""The usual versions of requests whose builder has none, if they are not 0."""
 _DEFAULTS: Final[Mapping[str, Mapping[str, RequestValue]]] = {
     "DescribeGroups": {"groups": (OWN,)},
     "StreamsGroupTopologyDescriptionUpdate": {"group_id": OWN, "member_id": OWN},

@@ -34,7 +34,15 @@ from harness.search.moves import (
     draft_script,
     joined,
 )
-from harness.search.openings import earliest_configured, makes_producer, producer_made, topic_ids_asked
+from harness.search.openings import (
+    OPENING,
+    makes_producer,
+    producer_made,
+    share_group_configured,
+    share_states_made,
+    topic_ids_asked,
+    topic_made,
+)
 from harness.search.plan import planned
 from harness.search.request_table import (
     DESCRIBES,
@@ -58,6 +66,16 @@ _FOLLOWS_SHARE: Final = 0.6
 _VARIED_SHARE: Final = 0.05
 _EARLIEST_SHARE: Final = 0.5
 _IDS_SHARE: Final = 0.3
+_TOPIC_SHARE: Final = 0.2
+_CREATES_DEAD_LETTERS: Final = "errors.deadletterqueue.auto.create.topics.enable"
+_MORE_OF_SHARES: Final[Sequence[Mapping[str, str]]] = (
+    {},
+    {"share.record.lock.duration.ms": "15000"},
+    {"share.delivery.count.limit": "2"},
+    {"share.isolation.level": "read_committed"},
+    {"errors.deadletterqueue.topic.name": "dlq.made"},
+)
+"""More configurations of a share group, each of some conversations."""
 _NAMELESS: Final = (GroupType.CLASSIC, Membership.OUTSIDE)
 
 
@@ -161,7 +179,7 @@ class Maker:
                 return (name, is_aside) in self._open
             case Ask(actor=name, is_aside=is_aside):
                 version = move.arguments.get("version", usual_version(move.api))
-                served = self._served if move.api == "IncrementalAlterConfigs" else self._versions
+                served = self._served if move.api in OPENING else self._versions
                 is_served = version in served.get(move.api, ())
                 return is_served and (name, is_aside) not in self._open
             case Act() | HangUp():
@@ -184,8 +202,23 @@ class Maker:
             yield topic_ids_asked(name, self._versions)
         if self._plan.theme is Theme.ACCESS and not self._begins:
             yield self._rights_given(name)
-        if is_share and not self._begins and self._may_configure and self._rng.random() < _EARLIEST_SHARE:
-            yield earliest_configured(name)
+        is_classic = self._cast[-1].group_type is GroupType.CLASSIC
+        if self._may_configure and not (self._begins or is_classic) and self._rng.random() < _TOPIC_SHARE:
+            yield topic_made(name, self._rng.randint(1, 6))
+        if is_share and not self._begins and self._may_configure:
+            yield from self._share_group_opened(name)
+
+    def _share_group_opened(self, name: str) -> Iterator[Move]:
+        """Yield what lets a share group read, and configures it."""
+        has_states = "InitializeShareGroupState" in self._served and self._rng.random() < _EARLIEST_SHARE
+        if has_states:
+            yield from share_states_made(name, self._served["FindCoordinator"][-1])
+        if has_states or self._rng.random() < _EARLIEST_SHARE:
+            # Between releases, a configuration that one of them lacks would be a difference.
+            some = _MORE_OF_SHARES if "DescribeConfigs" in self._served else _MORE_OF_SHARES[:1]
+            if _CREATES_DEAD_LETTERS in self._plan.config:
+                some = some[-1:]
+            yield share_group_configured(name, self._rng.choice(some))
 
     @property
     def _may_configure(self) -> bool:
@@ -280,12 +313,14 @@ class Maker:
             tempo=self._tempo,
             next_in_transaction=NEXT_IN_TRANSACTION.get(self._learnt.producers.get(speaker.name, "")),
             session_epoch=self._learnt.session_epochs[speaker.name],
+            acquired=self._learnt.acquired.get(speaker.name, ()),
             state=None if group is None else group[1],
             favour=partial(self._favour, " ".join(group or (NO_GROUP,))),
         )
         api = chosen_api(situation)
         REQUESTS[api].choose(situation)
         situation.keeps_to_version(api)
+        self._learnt.note_request(speaker.name, api, situation.arguments)
         if not self._tempo.shares_broker and self._rng.random() < _VARIED_SHARE:
             situation.arguments = varied_request(api, situation.arguments, self._rng)
         await self._take(

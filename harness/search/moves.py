@@ -29,6 +29,8 @@ from harness.search.by_field import request_of
 GROUPS: Final = ("main", "other", ask.TRANSACTION.name)
 """The groups of a made conversation, and its transactional id."""
 OTHER_GROUP: Final = GroupRef("other")
+MADE_TOPIC: Final = "made"
+"""The name of a topic that some conversations make."""
 _HEARD_WITHIN_MS: Final = 5_000
 
 
@@ -73,6 +75,7 @@ CAST: Final = (
     Speaker(name="noa", group_type=GroupType.CONSUMER),
     Speaker(name="oda", group_type=GroupType.CONSUMER, instance_id="seat-1"),
     Speaker(name="pia", group_type=GroupType.CONSUMER, instance_id="seat-1"),
+    Speaker(name="rea", group_type=GroupType.CONSUMER),
     Speaker(name="sam", group_type=GroupType.SHARE),
     Speaker(name="sue", group_type=GroupType.SHARE),
     Speaker(name="tia", group_type=GroupType.STREAMS),
@@ -88,7 +91,13 @@ CASTS: Final[Mapping[GroupType, Sequence[tuple[str, ...]]]] = {
         ("dan", "eve", "fay"),
         ("ana", "bob", "dan"),
     ),
-    GroupType.CONSUMER: (("mia", "noa"), ("mia", "oda", "pia"), ("oda", "pia"), ("ana", "mia", "noa")),
+    GroupType.CONSUMER: (
+        ("mia", "noa"),
+        ("mia", "oda", "pia"),
+        ("oda", "pia"),
+        ("ana", "mia", "noa"),
+        ("mia", "noa", "oda", "rea"),
+    ),
     GroupType.SHARE: (("sam", "sue"), ("sam", "sue"), ("sam", "mia"), ("ana", "sam")),
     GroupType.STREAMS: (("tia", "tom"), ("tia", "tom", "ulf"), ("mia", "tia"), ("ana", "tia")),
 }

@@ -4,7 +4,7 @@ from typing import Final
 
 from harness.scenario import streams
 from harness.scenario.values import Ref
-from harness.search.moves import OTHER_GROUP
+from harness.search.moves import MADE_TOPIC, OTHER_GROUP
 from harness.search.situation import Membership, Situation
 
 _TOPICS: Final = (("orders",), ("payments",), ("orders", "payments"), ("nowhere",), ())
@@ -19,6 +19,8 @@ _WITH_STORE: Final = streams.topology(streams.subtopology(changelogs=(streams.to
 """The coordinator has the store's topic created, which all conversations on a broker would share."""
 _ODD_TOPOLOGIES: Final = (
     streams.topology(streams.subtopology(regexes=("pay.*",))),
+    streams.topology(streams.subtopology(sources=(MADE_TOPIC,))),
+    streams.topology(streams.subtopology("0"), streams.subtopology("1", sources=(MADE_TOPIC,))),
     streams.topology(streams.subtopology(regexes=("(",))),
     streams.topology(
         streams.subtopology("0", sinks=("through",)),
@@ -67,6 +69,8 @@ def share_group_heartbeat(at: Situation) -> None:
     at.puts_version("ShareGroupHeartbeat", 0.1)
     if at.membership is Membership.OUTSIDE:
         at.arguments.update(member_epoch=0, subscribed_topic_names=at.rng.choice(_TOPICS[:3]))
+        if not at.tempo.shares_broker:
+            at.puts(0.15, "subscribed_topic_names", (MADE_TOPIC,), ("orders", MADE_TOPIC))
     else:
         at.puts(0.15, "member_epoch", -1, 0)
         at.puts_wrong_generation(0.15, "member_epoch")
@@ -101,18 +105,39 @@ def _share_session(at: Situation) -> None:
     at.puts(0.12, "share_session_epoch", 0, -1, at.session_epoch + 1)
     at.puts(0.06, "member_id", "nobody", *(at.id_of(each) for each in at.named))
     at.puts_other_group(0.04)
-    topic, partition = at.rng.choice(("orders", "payments")), at.rng.choice((0, 0, 1, 9))
+    topic, partition = at.rng.choice(("orders", "orders", "payments")), at.rng.choice((0, 0, 0, 1, 9))
     count = at.rng.choice((1, 1, 1, 2)) if at.session_epoch and at.chance(0.5) else 0
     acknowledged = tuple(at.rng.sample(_ACQUIRED, count))
-    at.puts(0.8, "topics", {topic: {partition: acknowledged}})
     at.puts(0.1, "is_renew_ack", *(True,))
+    if at.acquired and at.chance(0.7):
+        topic, partition, first, last, _ = at.rng.choice(at.acquired)
+        acknowledged = _acknowledged(at, first, last)
+        at.puts(0.1, "is_renew_ack", *(True,))
+    at.puts(0.85 if at.session_epoch else 0.97, "topics", {topic: {partition: acknowledged}})
+
+
+def _acknowledged(at: Situation, first: int, last: int) -> tuple[tuple[int, int, tuple[int, ...]], ...]:
+    """Return acknowledgements of records that were acquired: of all, some, or each in its own way."""
+    kind = at.rng.choice((1, 1, 2, 2, 3, 3, 4, 0))
+    kinds = tuple(at.rng.choice((1, 2, 3, 3, 0)) for _ in range(last - first + 1))
+    middle = first + (last - first) // 2
+    return at.rng.choice(
+        (
+            ((first, last, (kind,)),),
+            ((first, middle, (kind,)),),
+            ((middle, last, (kind,)),),
+            ((first, last, kinds),),
+            ((first, first, (kind,)), (last, last, (1,))),
+            ((first, last + 1, (kind,)),),
+        )
+    )
 
 
 def share_fetch(at: Situation) -> None:
     """Fetch records, and acknowledge others."""
     at.puts_version("ShareFetch")
     _share_session(at)
-    at.arguments["max_wait_ms"] = at.rng.choice((0, 0, 500))
+    at.arguments["max_wait_ms"] = at.rng.choice((0, 500))
     at.puts(0.25, "max_records", 1, 2, 0)
     at.puts(0.1, "batch_size", 1, 2)
     at.puts(0.08, "max_bytes", 1, 100)
@@ -131,6 +156,8 @@ def metadata(at: Situation) -> None:
     """Request the ids of topics."""
     at.puts_version("Metadata", 0.2)
     at.arguments["topics"] = ("orders", "payments")
+    if not at.tempo.shares_broker:
+        at.puts(0.2, "topics", ("orders", "dlq.made"), ("made", "orders", "nowhere"))
 
 
 def streams_group_heartbeat(at: Situation) -> None:

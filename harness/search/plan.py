@@ -17,6 +17,7 @@ from harness.search.moves import (
     Wait,
     speaker_of,
 )
+from harness.search.openings import OPENING
 from harness.search.request_table import NEXT_IN_TRANSACTION, REQUESTS, asked
 from harness.search.tempo import Tempo
 from harness.search.theme import SHARES, USUAL, Theme
@@ -73,6 +74,9 @@ def planned(
         begins: moves of another conversation, which this one continues.
     """
     theme = None if tempo.shares_broker else _theme(rng, versions, begins)
+    # Who may not do something finds out with any request.
+    themes = [] if theme is None else [theme]
+    themes += [rng.choice([*Theme])] if theme is Theme.ACCESS else []
     is_begun = any(isinstance(each, Ask) and each.api in NEXT_IN_TRANSACTION for each in begins)
     wants = is_begun or theme is Theme.TRANSACTIONS or rng.random() < _TRANSACTIONS_SHARE
     has_transactions = wants and {"FindCoordinator", "InitProducerId"} <= versions.keys()
@@ -81,7 +85,7 @@ def planned(
     return Plan(
         cast=cast,
         config=_config(rng, tempo, cast, theme) if config is None else config,
-        versions=asked(versions, tempo, has_transactions=has_transactions, theme=theme),
+        versions=asked(versions, tempo, has_transactions=has_transactions, themes=themes),
         theme=theme,
         has_transactions=has_transactions,
     )
@@ -91,7 +95,8 @@ def _theme(rng: Random, versions: Mapping[str, Sequence[int]], begins: Sequence[
     """Choose a theme of those that are served; of a continued conversation, the one that it has."""
     if any(speaker_of(each).principal for each in _begun(begins)):
         return Theme.ACCESS
-    of_begun = [REQUESTS[each.api].theme for each in begins if isinstance(each, Ask) and each.api in REQUESTS]
+    asked_then = {each.api for each in begins if isinstance(each, Ask)}
+    of_begun = [REQUESTS[api].theme for api in sorted(asked_then & REQUESTS.keys() - {*OPENING})]
     begun = next((each for each in of_begun if each is not None), None)
     if begun is not None:
         return begun

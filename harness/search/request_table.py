@@ -1,6 +1,6 @@
 """The table of requests: which members send them, how often, and in which order."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -133,7 +133,7 @@ REQUESTS: Final[Mapping[str, RequestRow]] = {
     },
     "AddPartitionsToTxn": RequestRow(
         choose=record_requests.add_partitions_to_txn,
-        weights=_weights(6, 6, 6),
+        weights=_weights(20, 20, 20),
         is_alone=True,
         is_of_producer=True,
         theme=Theme.TRANSACTIONS,
@@ -181,6 +181,10 @@ _RIGHT: Final[Mapping[Membership, Sequence[str]]] = {
     Membership.JOINED: ("SyncGroup",),
     Membership.SYNCED: ("Heartbeat", "OffsetCommit", "OffsetFetch", "JoinGroup", "LeaveGroup"),
 }
+_RIGHT_OF_SHARES: Final[Mapping[Membership, Sequence[str]]] = {
+    Membership.OUTSIDE: ("ShareGroupHeartbeat",),
+    Membership.SYNCED: ("ShareFetch", "ShareFetch", "ShareAcknowledge", "Produce", "ShareGroupHeartbeat"),
+}
 _IN_STATE: Final[Mapping[str, Mapping[str, int]]] = {
     "CompletingRebalance": {"OffsetCommit": 3, "SyncGroup": 2, "Heartbeat": 2},
     "PreparingRebalance": {"JoinGroup": 2, "Heartbeat": 2, "SyncGroup": 2},
@@ -195,7 +199,7 @@ def asked(
     tempo: Tempo,
     *,
     has_transactions: bool,
-    theme: Theme | None = None,
+    themes: Collection[Theme] = (),
 ) -> Mapping[str, Sequence[int]]:
     """Return the versions of the requests that are sent at a tempo, by API."""
     useful = {
@@ -208,7 +212,7 @@ def asked(
         for api, served in useful.items()
         if served
         and not (REQUESTS[api].is_alone and tempo.shares_broker)
-        and REQUESTS[api].theme in (None, theme)
+        and REQUESTS[api].theme in (None, *themes)
         and (has_transactions or descriptor(api).transactions == () or api == "Produce")
     }
 
@@ -229,10 +233,14 @@ def chosen_api(at: Situation) -> str:
     group_type = at.speaker.group_type
     if at.next_in_transaction is not None and at.chance(_TRANSACTION_SHARE):
         return at.next_in_transaction
-    if group_type is GroupType.CLASSIC:
-        right = [api for api in _RIGHT[at.membership] if api in at.versions]
-        if right and at.chance(0.5):
-            return at.rng.choice(right)
+    rights = {GroupType.CLASSIC: _RIGHT, GroupType.SHARE: _RIGHT_OF_SHARES}.get(group_type, {})
+    right = [
+        api
+        for api in rights.get(at.membership, ())
+        if api in at.versions and not (api == "ShareAcknowledge" and not at.acquired)
+    ]
+    if right and at.chance(0.5):
+        return at.rng.choice(right)
     served = [
         api
         for api in at.versions

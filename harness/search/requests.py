@@ -5,7 +5,7 @@ from typing import Final
 
 from harness.scenario import ask
 from harness.scenario.values import GroupRef, Ref, TopicId
-from harness.search.moves import OTHER_GROUP, GroupType
+from harness.search.moves import MADE_TOPIC, OTHER_GROUP, GroupType
 from harness.search.situation import MISSING_TOPIC, Membership, Situation
 
 _PAYMENTS: Final = ask.subscription("payments")
@@ -124,6 +124,9 @@ def leave_group(at: Situation) -> None:
 def offset_commit(at: Situation) -> None:
     """Commit offsets, as a member or without membership."""
     at.puts_version("OffsetCommit")
+    with_epochs = [each for each in at.versions["OffsetCommit"] if each >= _WITH_MEMBER_EPOCH]
+    if at.speaker.group_type is not GroupType.CLASSIC and with_epochs and at.chance(0.5):
+        at.arguments["version"] = at.rng.choice(with_epochs)
     at.arguments["topics"] = at.rng.choice(_OFFSETS)
     if at.chance(0.15):
         at.arguments.update(generation_id=-1, member_id="", group_instance_id=None)
@@ -136,6 +139,8 @@ def offset_commit(at: Situation) -> None:
     at.names_topics_by_id(api="OffsetCommit", since=10)
 
 
+_WITH_MEMBER_EPOCH: Final = 9
+"""The first version of OffsetCommit with which members of newer groups may commit."""
 _WITH_RETENTION: Final = 4
 """The last version of OffsetCommit with a retention time."""
 
@@ -253,14 +258,16 @@ _SHARE_KEYS: Final = (
 def consumer_group_heartbeat(at: Situation) -> None:
     """Join, stay in or leave a consumer group."""
     at.puts_version("ConsumerGroupHeartbeat", 0.1)
-    topics = (("orders",), ("payments",), ("orders", "payments"), ("nowhere",), ())
+    topics: Sequence[tuple[str, ...]] = (("orders",), ("payments",), ("orders", "payments"), ("nowhere",), ())
+    if not at.tempo.shares_broker:
+        topics = (("orders", "payments", MADE_TOPIC), ("orders", MADE_TOPIC), *topics)
     if at.membership is Membership.OUTSIDE:
         at.arguments.update(
             member_epoch=0,
             topic_partitions=(),
             rebalance_timeout_ms=at.rng.choice(at.tempo.consumer_rebalances_ms),
         )
-        at.arguments["subscribed_topic_names"] = at.rng.choice(topics[:3])
+        at.arguments["subscribed_topic_names"] = at.rng.choice(topics[:-2])
     else:
         at.puts(0.6, "topic_partitions", Ref(at.speaker.name, "topic_partitions"))
         at.puts(0.1, "topic_partitions", ())

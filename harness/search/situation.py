@@ -22,6 +22,10 @@ Arguments: TypeAlias = dict[str, object]
 """Arguments of a request builder, by name."""
 
 
+Acquired: TypeAlias = tuple[str, int, int, int, int]
+"""Acquired records: topic, partition, first and last offset, delivery count."""
+
+
 class Membership(StrEnum):
     """An actor's membership in its group, as far as its answers show."""
 
@@ -55,6 +59,8 @@ class Situation:
     """Returns the weight of a request; 1 is usual."""
     session_epoch: int = 0
     """The epoch of the actor's share session."""
+    acquired: Sequence[Acquired] = ()
+    """What the actor's last ShareFetch acquired."""
     next_in_transaction: str | None = None
     """The next request in the actor's transaction; None if it is not a producer."""
     arguments: Arguments = field(default_factory=dict)

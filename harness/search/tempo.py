@@ -51,7 +51,7 @@ VIRTUAL: Final = Tempo(
         {"group.initial.rebalance.delay.ms": "3000"},
         {"offset.metadata.max.bytes": "5"},
         {"message.max.bytes": "1000", "offsets.commit.timeout.ms": "2000"},
-        {"group.coordinator.append.linger.ms": "50"},
+        *({"group.coordinator.append.linger.ms": "50"},) * 2,
         *({"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": "20000"},) * 2,
     ),
     configs_of={

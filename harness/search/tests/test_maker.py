@@ -54,7 +54,7 @@ def test_topics_are_named_by_id_where_a_version_has_no_names() -> None:
     async def made() -> set[tuple[str, str]]:
         side = Side(VariantTarget(reference_profile("4.4")))
         versions = {"JoinGroup": [6], "Metadata": [12], "OffsetCommit": [10], "OffsetFetch": [10]}
-        makers = [Maker(f"ids/{number}", versions) for number in range(12)]
+        makers = [Maker(f"ids/{number}", versions) for number in range(24)]
         made = [await each.make(side, script_id="search/x", steps_max=30) for each in makers]
         return {(pair.api, pair.outcome) for each in made for pair in each.reached}
 

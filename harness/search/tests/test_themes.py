@@ -12,6 +12,7 @@ from harness.search.by_field import AS_FIELDS, builder_of, request_of
 from harness.search.hunt import common_versions
 from harness.search.maker import Made, Maker
 from harness.search.moves import EVERYBODY, Act, Ask, HangUp, Speaker
+from harness.search.openings import OPENING
 from harness.search.plan import planned
 from harness.search.request_table import REQUESTS
 from harness.search.sides import Side
@@ -40,13 +41,13 @@ def _sheets(made: list[Made]) -> set[ActorSheet]:
 
 
 def test_a_conversation_has_requests_of_its_own_theme_only() -> None:
-    made = asyncio.run(_made(VIRTUAL, 60))
+    made = asyncio.run(_made(VIRTUAL, 150))
     asked = [{step.api for step in each.script.steps if isinstance(step, Send)} for each in made]
-    # Every conversation about a share group may begin with one configuration.
-    themes = [{REQUESTS[api].theme for api in each if api != "IncrementalAlterConfigs"} for each in asked]
+    themes = [{REQUESTS[api].theme for api in each if api not in OPENING} for each in asked]
 
-    assert all(len(each - {None}) <= 1 for each in themes)
-    assert sum(each <= {None} for each in themes) > 15
+    # Rights matter for every request, so a conversation about them is about something else, too.
+    assert all(len(each - {None, Theme.ACCESS}) <= 1 for each in themes)
+    assert sum(each <= {None} for each in themes) > 40
     assert {*Theme} - {Theme.STATES} <= set().union(*themes)
 
 
@@ -150,3 +151,11 @@ def test_no_log_is_lengthened_where_messages_have_to_be_short() -> None:
     for config, is_done in (({}, True), ({"message.max.bytes": "1000"}, False)):
         done = [next_action(Random(number), moves, EVERYBODY[:1], config) for number in range(200)]
         assert (Act(action=LENGTHENS) in done) is is_done
+
+
+def test_share_groups_get_records_and_acknowledge_them() -> None:
+    made = asyncio.run(_made(VIRTUAL, 150))
+    reached = {(pair.api, pair.outcome) for each in made for pair in each.reached}
+
+    assert ("ShareFetch", "NONE with records") in reached
+    assert ("ShareAcknowledge", "NONE with records") in reached
