@@ -102,10 +102,10 @@ def delete_share_group_offsets(at: Situation) -> None:
 
 def _share_session(at: Situation) -> None:
     at.arguments["share_session_epoch"] = at.session_epoch
-    at.puts(0.12, "share_session_epoch", 0, -1, at.session_epoch + 1)
+    at.puts(0.08, "share_session_epoch", 0, -1, at.session_epoch + 1)
     at.puts(0.06, "member_id", "nobody", *(at.id_of(each) for each in at.named))
     at.puts_other_group(0.04)
-    topic, partition = at.rng.choice(("orders", "orders", "payments")), at.rng.choice((0, 0, 0, 1, 9))
+    topic, partition = at.rng.choice((*("orders",) * 4, "payments")), at.rng.choice((*(0,) * 7, 1, 1, 9))
     count = at.rng.choice((1, 1, 1, 2)) if at.session_epoch and at.chance(0.5) else 0
     acknowledged = tuple(at.rng.sample(_ACQUIRED, count))
     at.puts(0.1, "is_renew_ack", *(True,))

@@ -183,7 +183,7 @@ _RIGHT: Final[Mapping[Membership, Sequence[str]]] = {
 }
 _RIGHT_OF_SHARES: Final[Mapping[Membership, Sequence[str]]] = {
     Membership.OUTSIDE: ("ShareGroupHeartbeat",),
-    Membership.SYNCED: ("ShareFetch", "ShareFetch", "ShareAcknowledge", "Produce", "ShareGroupHeartbeat"),
+    Membership.SYNCED: ("ShareFetch", "ShareFetch", "ShareAcknowledge", "ShareAcknowledge", "Produce"),
 }
 _IN_STATE: Final[Mapping[str, Mapping[str, int]]] = {
     "CompletingRebalance": {"OffsetCommit": 3, "SyncGroup": 2, "Heartbeat": 2},
@@ -228,23 +228,25 @@ def is_unsettled(moves: Sequence[Move], settles_ms: int) -> bool:
     return False
 
 
+def _has_sense(at: Situation, api: str) -> bool:
+    """Return whether a request may be answered without an error as far as the actor's share session goes."""
+    return api != "ShareAcknowledge" or bool(at.session_epoch)
+
+
 def chosen_api(at: Situation) -> str:
     """Choose an actor's request: mostly the proper one, or one with special rules in the group's state."""
     group_type = at.speaker.group_type
     if at.next_in_transaction is not None and at.chance(_TRANSACTION_SHARE):
         return at.next_in_transaction
     rights = {GroupType.CLASSIC: _RIGHT, GroupType.SHARE: _RIGHT_OF_SHARES}.get(group_type, {})
-    right = [
-        api
-        for api in rights.get(at.membership, ())
-        if api in at.versions and not (api == "ShareAcknowledge" and not at.acquired)
-    ]
+    right = [api for api in rights.get(at.membership, ()) if api in at.versions and _has_sense(at, api)]
     if right and at.chance(0.5):
         return at.rng.choice(right)
     served = [
         api
         for api in at.versions
         if REQUESTS[api].weights[group_type]
+        and _has_sense(at, api)
         and (at.next_in_transaction is not None or not REQUESTS[api].is_of_producer)
     ]
     factors = _IN_STATE.get(at.state or "", {})
