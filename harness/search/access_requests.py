@@ -1,5 +1,6 @@
 """Choose the arguments of requests about configurations and about the rights of principals."""
 
+from collections.abc import Iterator
 from random import Random
 from typing import Final
 
@@ -57,13 +58,29 @@ def entries(rng: Random, least: int, most: int) -> tuple[Arguments, ...]:
 def _entry(rng: Random) -> Arguments:
     kind, name, operation = rng.choice(_RIGHTS)
     return {
+        **_allowed(kind, name, operation, f"User:{rng.choice((*PRINCIPALS * 3, '*'))}"),
+        "resource_pattern_type": _PREFIXED if rng.random() < _RARELY else _LITERAL,
+        "host": rng.choice((*("*",) * 8, "127.0.0.1", "192.0.2.1")),
+        "permission_type": _DENY if rng.random() < _RARELY else _ALLOW,
+    }
+
+
+def readers() -> Iterator[Arguments]:
+    """Yield entries with which the principals may be members of the group, and see one of its topics."""
+    for kind, name in ((_GROUP, MAIN), (_TOPIC, "orders")):
+        for principal in PRINCIPALS:
+            yield _allowed(kind, name, _READ, f"User:{principal}")
+
+
+def _allowed(kind: int, name: object, operation: int, principal: str) -> Arguments:
+    return {
         "resource_type": kind,
         "resource_name": name,
-        "resource_pattern_type": _PREFIXED if rng.random() < _RARELY else _LITERAL,
-        "principal": f"User:{rng.choice((*PRINCIPALS * 3, '*'))}",
-        "host": rng.choice((*("*",) * 8, "127.0.0.1", "192.0.2.1")),
+        "resource_pattern_type": _LITERAL,
+        "principal": principal,
+        "host": "*",
         "operation": operation,
-        "permission_type": _DENY if rng.random() < _RARELY else _ALLOW,
+        "permission_type": _ALLOW,
     }
 
 

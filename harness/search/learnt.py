@@ -16,6 +16,8 @@ _WITH_RECORDS: Final = "with records"
 """The rest of the outcome where there were records, which is more than one without."""
 _AGAIN: Final = "with records again"
 """The same, where one was delivered before."""
+_OF_TRANSACTIONS: Final = ("InitProducerId", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn")
+_OF_RECORDS: Final = ("AddPartitionsToTxn", "Produce")
 _OF_SESSION: Final = ("ShareFetch", "ShareAcknowledge")
 """Requests that take a share session on, even if they are refused in parts."""
 _NO_SESSION: Final = ("SHARE_SESSION_NOT_FOUND", "INVALID_SHARE_SESSION_EPOCH")
@@ -78,6 +80,8 @@ class Learnt:
             self._learn_success(name, api, fields)
 
     def _learn_success(self, name: str, api: str, fields: Mapping[str, object]) -> None:
+        if api in _OF_TRANSACTIONS or (api in _OF_RECORDS and name in self.producers):
+            self.producers[name] = api
         match api:
             case "JoinGroup":
                 self.memberships[name] = Membership.JOINED
@@ -92,8 +96,6 @@ class Learnt:
                 self.memberships[name] = Membership.SYNCED if is_in else Membership.OUTSIDE
             case "LeaveGroup":
                 self.memberships[name] = Membership.OUTSIDE
-            case "InitProducerId" | "AddOffsetsToTxn" | "TxnOffsetCommit" | "EndTxn":
-                self.producers[name] = api
             case "ShareFetch" | "ShareAcknowledge":
                 self.session_epochs[name] += 1
             case _:

@@ -5,7 +5,7 @@ past generation, another member's id, a commit while a group completes its rebal
 millisecond before a deadline.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
@@ -14,8 +14,8 @@ from typing import Final
 from harness.report.model.answer_coverage import Answered
 from harness.scenario.errors import ScenarioError, UnboundReferenceError
 from harness.scenario.script import ASIDE, MAIN, Script
-from harness.search.access_requests import entries
 from harness.search.acting import acts_next, next_action
+from harness.search.beginning import beginning
 from harness.search.by_field import usual_version
 from harness.search.coverage import NO_GROUP, Pair
 from harness.search.learnt import Learnt
@@ -36,17 +36,13 @@ from harness.search.moves import (
 )
 from harness.search.openings import (
     OPENING,
-    makes_producer,
-    producer_made,
-    share_group_configured,
-    share_states_made,
-    topic_ids_asked,
-    topic_made,
+    shares_looked_at,
 )
 from harness.search.plan import planned
 from harness.search.request_table import (
     DESCRIBES,
     NEXT_IN_TRANSACTION,
+    NEXT_WITH_RECORDS,
     REQUESTS,
     chosen_api,
     is_unsettled,
@@ -64,18 +60,7 @@ _TRIES: Final = 200
 _LOOKS: Final = 2
 _FOLLOWS_SHARE: Final = 0.6
 _VARIED_SHARE: Final = 0.05
-_EARLIEST_SHARE: Final = 0.5
-_IDS_SHARE: Final = 0.3
-_TOPIC_SHARE: Final = 0.2
-_CREATES_DEAD_LETTERS: Final = "errors.deadletterqueue.auto.create.topics.enable"
-_MORE_OF_SHARES: Final[Sequence[Mapping[str, str]]] = (
-    {},
-    {"share.record.lock.duration.ms": "15000"},
-    {"share.delivery.count.limit": "2"},
-    {"share.isolation.level": "read_committed"},
-    {"errors.deadletterqueue.topic.name": "dlq.made"},
-)
-"""More configurations of a share group, each of some conversations."""
+_RECORDS_SHARE: Final = 0.5
 _NAMELESS: Final = (GroupType.CLASSIC, Membership.OUTSIDE)
 
 
@@ -139,7 +124,7 @@ class Maker:
         live = await side.begin(self._script(script_id))
         has_failed = False
         try:
-            for move in self._opening():
+            for move in beginning(self._rng, self._plan, self._served, self._tempo, self._begins):
                 await self._take_again(live, move)
             for _ in range(_TRIES):
                 if len(self._draft.conversation.steps) >= steps_max or self._is_over(live):
@@ -187,49 +172,6 @@ class Maker:
             case Wait():
                 return True
 
-    def _opening(self) -> Iterator[Move]:
-        """Yield the first moves: those of the continued conversation, or what makes later ones possible.
-
-        On a broker that is shared, another conversation may have made the topic of transactions already.
-        """
-        name, is_share = self._cast[0].name, self._cast[-1].group_type is GroupType.SHARE
-        is_needed = not self._begins or self._tempo.shares_broker
-        if self._plan.has_transactions and is_needed and not makes_producer(self._begins):
-            yield from producer_made(name, self._versions)
-        if self._begins:
-            yield from self._begins
-        elif "Metadata" in self._versions and (is_share or self._rng.random() < _IDS_SHARE):
-            yield topic_ids_asked(name, self._versions)
-        if self._plan.theme is Theme.ACCESS and not self._begins:
-            yield self._rights_given(name)
-        is_classic = self._cast[-1].group_type is GroupType.CLASSIC
-        if self._may_configure and not (self._begins or is_classic) and self._rng.random() < _TOPIC_SHARE:
-            yield topic_made(name, self._rng.randint(1, 6))
-        if is_share and not self._begins and self._may_configure:
-            yield from self._share_group_opened(name)
-
-    def _share_group_opened(self, name: str) -> Iterator[Move]:
-        """Yield what lets a share group read, and configures it."""
-        has_states = "InitializeShareGroupState" in self._served and self._rng.random() < _EARLIEST_SHARE
-        if has_states:
-            yield from share_states_made(name, self._served["FindCoordinator"][-1])
-        if has_states or self._rng.random() < _EARLIEST_SHARE:
-            # Between releases, a configuration that one of them lacks would be a difference.
-            some = _MORE_OF_SHARES if "DescribeConfigs" in self._served else _MORE_OF_SHARES[:1]
-            if _CREATES_DEAD_LETTERS in self._plan.config:
-                some = some[-1:]
-            yield share_group_configured(name, self._rng.choice(some))
-
-    @property
-    def _may_configure(self) -> bool:
-        return "IncrementalAlterConfigs" in self._served and not self._tempo.shares_broker
-
-    def _rights_given(self, name: str) -> Ask:
-        """Return the request that gives the principals some rights."""
-        version = self._versions["CreateAcls"][0]
-        arguments = {"version": version, "creations": entries(self._rng, 2, 6)}
-        return Ask(actor=name, api="CreateAcls", arguments=arguments)
-
     def _script(self, script_id: str) -> Script:
         return draft_script(self._draft, script_id=script_id, broker_config=self._plan.config)
 
@@ -250,6 +192,9 @@ class Maker:
         for _ in range(0 if self._tempo.shares_broker or api not in self._versions else _LOOKS):
             await self._take(live, Wait(duration_ms=self._wait_ms(live)))
             await self._take(live, Ask(actor=name, api=api, arguments=arguments, is_answered=False))
+        if self._cast[-1].group_type is GroupType.SHARE and not self._tempo.shares_broker:
+            for ask in shares_looked_at(name, self._versions):
+                await self._take(live, ask)
 
     def _has_come(self, live: LiveRun, awaited: tuple[str, bool]) -> bool:
         return live.has_answer(awaited[0], _connection(awaited[1]))
@@ -311,7 +256,7 @@ class Maker:
             named=[each for each in self._cast if self._is_named(each)],
             versions=self._versions,
             tempo=self._tempo,
-            next_in_transaction=NEXT_IN_TRANSACTION.get(self._learnt.producers.get(speaker.name, "")),
+            next_in_transaction=self._next_in_transaction(speaker),
             session_epoch=self._learnt.session_epochs[speaker.name],
             acquired=self._learnt.acquired.get(speaker.name, ()),
             state=None if group is None else group[1],
@@ -333,6 +278,15 @@ class Maker:
                 is_answered=False,
             ),
         )
+
+    def _next_in_transaction(self, speaker: Speaker) -> str | None:
+        """Return the next request in an actor's transaction, of offsets or of records; or None."""
+        last = self._learnt.producers.get(speaker.name, "")
+        has_records = self._plan.theme is Theme.TRANSACTIONS and (
+            speaker.group_type is GroupType.SHARE or self._rng.random() < _RECORDS_SHARE
+        )
+        with_records = NEXT_WITH_RECORDS.get(last) if has_records else None
+        return with_records or NEXT_IN_TRANSACTION.get(last)
 
     def _is_named(self, speaker: Speaker) -> bool:
         return (speaker.group_type, self._learnt.memberships[speaker.name]) != _NAMELESS

@@ -96,6 +96,7 @@ CASTS: Final[Mapping[GroupType, Sequence[tuple[str, ...]]]] = {
         ("mia", "oda", "pia"),
         ("oda", "pia"),
         ("ana", "mia", "noa"),
+        ("ana", "bob", "mia"),
         ("mia", "noa", "oda", "rea"),
     ),
     GroupType.SHARE: (("sam", "sue"), ("sam", "sue"), ("sam", "mia"), ("ana", "sam")),

@@ -15,6 +15,8 @@ _SHARE: Final = 2
 _SHARE_KEY: Final = "any:AAAAAAAAAAAAAAAAAAAAAA:0"
 _GROUP: Final = 32
 """Source: ConfigResource.Type."""
+DEAD_LETTERS: Final = "dlq.made"
+"""The name of a share group's topic of dead letters."""
 _FINDS_ONE: Final = 3
 """The last version of FindCoordinator with an error code for the whole answer."""
 
@@ -52,6 +54,17 @@ def share_group_configured(name: str, more: Mapping[str, str]) -> Ask:
     configs = tuple({"name": key, "config_operation": 0, "value": value} for key, value in wanted.items())
     resource = {"resource_type": _GROUP, "resource_name": GroupRef(GROUPS[0]), "configs": configs}
     return Ask(actor=name, api="IncrementalAlterConfigs", arguments={"resources": (resource,)})
+
+
+def shares_looked_at(name: str, versions: Mapping[str, Sequence[int]]) -> Iterator[Ask]:
+    """Yield requests that show how far a share group has come, and its topic of dead letters."""
+    if "DescribeShareGroupOffsets" in versions:
+        arguments: Mapping[str, object] = {"version": versions["DescribeShareGroupOffsets"][-1]}
+        yield Ask(actor=name, api="DescribeShareGroupOffsets", arguments=arguments, is_answered=False)
+    if "Metadata" in versions:
+        version = min(versions["Metadata"][-1], usual_version("Metadata"))
+        arguments = {"topics": ("orders", DEAD_LETTERS), "version": version}
+        yield Ask(actor=name, api="Metadata", arguments=arguments, is_answered=False)
 
 
 def topic_made(name: str, num_partitions: int) -> Ask:

@@ -136,12 +136,14 @@ def _acknowledged(at: Situation, first: int, last: int) -> tuple[tuple[int, int,
 def share_fetch(at: Situation) -> None:
     """Fetch records, and acknowledge others."""
     at.puts_version("ShareFetch")
+    if not at.tempo.shares_broker:
+        at.puts(0.5, "version", at.versions["ShareFetch"][-1])
     _share_session(at)
     at.arguments["max_wait_ms"] = at.rng.choice((0, 500))
-    at.puts(0.25, "max_records", 1, 2, 0)
+    at.puts(0.35, "max_records", 1, 2, 2, 0)
     at.puts(0.1, "batch_size", 1, 2)
     at.puts(0.08, "max_bytes", 1, 100)
-    at.puts(0.1, "share_acquire_mode", 0, 1)
+    at.puts(0.3, "share_acquire_mode", *(1,))
     at.puts(0.08, "min_bytes", 0, 1_000)
     at.puts(0.08, "forgets", {"orders": (0,)}, {"payments": (1,)})
 

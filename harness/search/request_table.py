@@ -124,7 +124,7 @@ REQUESTS: Final[Mapping[str, RequestRow]] = {
             (Theme.TOPICS, "DeleteTopics", tool_requests.delete_topics, 3),
             (Theme.TOPICS, "CreatePartitions", tool_requests.create_partitions, 3),
             (Theme.TOPICS, "DescribeTopicPartitions", tool_requests.describe_topic_partitions, 2),
-            (Theme.TRANSACTIONS, "WriteTxnMarkers", record_requests.write_txn_markers, 1),
+            (Theme.TRANSACTIONS, "WriteTxnMarkers", record_requests.write_txn_markers, 3),
             (Theme.TRANSACTIONS, "ListTransactions", record_requests.list_transactions, 3),
             (Theme.CLUSTER, "ApiVersions", tool_requests.api_versions, 3),
             (Theme.CLUSTER, "DescribeCluster", tool_requests.describe_cluster, 2),
@@ -167,6 +167,13 @@ NEXT_IN_TRANSACTION: Final[Mapping[str, str]] = {
     "EndTxn": "AddOffsetsToTxn",
 }
 """The next request in a producer's transaction, by its last one."""
+NEXT_WITH_RECORDS: Final[Mapping[str, str]] = {
+    "InitProducerId": "AddPartitionsToTxn",
+    "AddPartitionsToTxn": "Produce",
+    "Produce": "EndTxn",
+    "EndTxn": "AddPartitionsToTxn",
+}
+"""The same in a transaction that writes records."""
 _ENDS_TRANSACTION: Final = ("InitProducerId", "EndTxn")
 """Requests that are answered before a transaction has ended in all logs."""
 _GOES_ON: Final[Mapping[str, str]] = {

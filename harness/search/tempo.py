@@ -52,7 +52,7 @@ VIRTUAL: Final = Tempo(
         {"offset.metadata.max.bytes": "5"},
         {"message.max.bytes": "1000", "offsets.commit.timeout.ms": "2000"},
         *({"group.coordinator.append.linger.ms": "50"},) * 2,
-        *({"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": "20000"},) * 2,
+        *({"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": "65000"},) * 3,
     ),
     configs_of={
         GroupType.CONSUMER: (

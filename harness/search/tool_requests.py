@@ -109,8 +109,11 @@ describe_log_dirs: Final = of_forms("DescribeLogDirs", _log_dirs, form(topics=No
 
 
 def _created(at: Situation) -> Arguments:
-    name = at.rng.choice(("made", "made-too", _ORDERS, _PAYMENTS))
-    topic = {"name": name, "num_partitions": at.rng.choice((1, 2, -1)), "replication_factor": 1}
+    name = at.rng.choice(("made", "made-too", "dlq.made", _ORDERS, _PAYMENTS))
+    some = (("errors.deadletterqueue.group.enable", "true"), ("max.message.bytes", "200"))
+    configs = tuple({"name": key, "value": value} for key, value in some[: at.rng.choice((0, 0, 1, 2))])
+    partitions = at.rng.choice((1, 2, -1))
+    topic = {"name": name, "num_partitions": partitions, "replication_factor": 1, "configs": configs}
     return {"topics": (topic,), "timeout_ms": 1_000}
 
 
