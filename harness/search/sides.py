@@ -14,7 +14,7 @@ from harness.runner.recorder import EventPosition, Recorder, recorder_of
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import ActorSheet, Script, Send, Step
 from harness.search.moves import GROUPS, SHEETS_WITH_GUESTS
-from harness.targets.base.interface import Broker, BrokerSession, Connection, PermittedValue, TargetError
+from harness.targets.base.interface import Broker, BrokerSession, Connection, PermittedValue
 from harness.targets.reference.connection import ReferenceConnection
 from harness.targets.reference.draws import Draws
 from harness.targets.reference.session import ReferenceSession
@@ -67,7 +67,7 @@ class Side:
         with self._around():
             try:
                 broker = await self.broker(script.broker_config)
-            except TargetError as error:
+            except Exception as error:  # noqa: BLE001 - failures of a reference are searched for
                 return _never_started(script, error)
             live = RecordedRun(replace(script, steps=()), _opened(broker, script.id, draws), broker)
             live.interpreter.script = script
@@ -94,7 +94,7 @@ class Side:
         with self._around():
             try:
                 broker = await self.broker(script.broker_config)
-            except TargetError:
+            except Exception:  # noqa: BLE001 - failures of a reference are searched for
                 return False
             session = _opened(broker, script.id)
             try:
@@ -222,7 +222,7 @@ class RecordedRun:
         self.interpreter.recorder.note(EventKind.HARNESS_ERROR, place, f"{type(error).__name__}: {error}")
 
 
-def _never_started(script: Script, error: TargetError) -> tuple[Event, ...]:
+def _never_started(script: Script, error: Exception) -> tuple[Event, ...]:
     """Return the events of a conversation for which the reference could not be prepared."""
     events: list[Event] = []
     recorder = recorder_of(script, run_id=_RUN_ID, target="reference", groups=_GROUP_IDS, write=events.append)
