@@ -126,6 +126,9 @@ class Maker:
         try:
             for move in beginning(self._rng, self._plan, self._served, self._tempo, self._begins):
                 await self._take_again(live, move)
+            if not (self._begins or self._tempo.shares_broker):
+                # What has been prepared is to be used as often as elsewhere.
+                steps_max += len(self._draft.conversation.steps)
             for _ in range(_TRIES):
                 if len(self._draft.conversation.steps) >= steps_max or self._is_over(live):
                     break

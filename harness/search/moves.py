@@ -99,7 +99,7 @@ CASTS: Final[Mapping[GroupType, Sequence[tuple[str, ...]]]] = {
         ("ana", "bob", "mia"),
         ("mia", "noa", "oda", "rea"),
     ),
-    GroupType.SHARE: (("sam", "sue"), ("sam", "sue"), ("sam", "mia"), ("ana", "sam")),
+    GroupType.SHARE: (*(("sam", "sue"),) * 5, ("sam", "mia"), ("ana", "sam")),
     GroupType.STREAMS: (("tia", "tom"), ("tia", "tom", "ulf"), ("mia", "tia"), ("ana", "tia")),
 }
 """Casts of a conversation, by the group type that most of the actors use."""

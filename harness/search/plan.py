@@ -31,7 +31,7 @@ HEARTBEATS: Final[Mapping[GroupType, str]] = {
 _SHARES: Final[Mapping[GroupType, int]] = {
     GroupType.CLASSIC: 4,
     GroupType.CONSUMER: 4,
-    GroupType.SHARE: 2,
+    GroupType.SHARE: 3,
     GroupType.STREAMS: 2,
 }
 """Relative frequencies of group types in conversations."""

@@ -192,6 +192,7 @@ _RIGHT_OF_SHARES: Final[Mapping[Membership, Sequence[str]]] = {
     Membership.OUTSIDE: ("ShareGroupHeartbeat",),
     Membership.SYNCED: ("ShareFetch", "ShareFetch", "ShareAcknowledge", "ShareAcknowledge", "Produce"),
 }
+_RIGHT_SHARES: Final[Mapping[GroupType, float]] = {GroupType.CLASSIC: 0.5, GroupType.SHARE: 0.65}
 _IN_STATE: Final[Mapping[str, Mapping[str, int]]] = {
     "CompletingRebalance": {"OffsetCommit": 3, "SyncGroup": 2, "Heartbeat": 2},
     "PreparingRebalance": {"JoinGroup": 2, "Heartbeat": 2, "SyncGroup": 2},
@@ -247,7 +248,7 @@ def chosen_api(at: Situation) -> str:
         return at.next_in_transaction
     rights = {GroupType.CLASSIC: _RIGHT, GroupType.SHARE: _RIGHT_OF_SHARES}.get(group_type, {})
     right = [api for api in rights.get(at.membership, ()) if api in at.versions and _has_sense(at, api)]
-    if right and at.chance(0.5):
+    if right and at.chance(_RIGHT_SHARES.get(group_type, 0.0)):
         return at.rng.choice(right)
     served = [
         api
