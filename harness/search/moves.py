@@ -25,6 +25,7 @@ from harness.scenario.script import (
 from harness.scenario.values import GroupRef
 from harness.search.actions import ACTIONS
 from harness.search.by_field import request_of
+from harness.targets.base.interface import BrokerAction
 
 GROUPS: Final = ("main", "other", ask.TRANSACTION.name)
 """The groups of a made conversation, and its transactional id."""
@@ -313,7 +314,7 @@ def draft_script(draft: Draft, *, script_id: str, broker_config: Mapping[str, st
 def needs_of(steps: Sequence[Step], *, has_principals: bool = False) -> tuple[str, ...]:
     """Return the capabilities that a target needs for some steps."""
     needs = {
-        step.lever if isinstance(step, DoToBroker) else Capability.WRITE_LOG.value
+        BrokerAction(step.lever).needs.value if isinstance(step, DoToBroker) else Capability.WRITE_LOG.value
         for step in steps
         if isinstance(step, DoToBroker | Append)
     }
