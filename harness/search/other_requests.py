@@ -198,7 +198,8 @@ def streams_group_heartbeat(at: Situation) -> None:
 
 def _puts_more_of_streams(at: Situation) -> None:
     """Name what else a member may tell: where it is, what it has, and how far it has come."""
-    at.puts(0.12, "user_endpoint", {"host": "127.0.0.1", "port": 9}, {"host": "127.0.0.1", "port": 8})
+    endpoints = ({"host": "127.0.0.1", "port": 9}, {"host": "127.0.0.1", "port": 8})
+    at.puts(0.4 if at.membership is Membership.OUTSIDE else 0.1, "user_endpoint", *endpoints)
     at.puts(0.12, "client_tags", {"zone": "a"}, {"zone": "b"}, {"rack": "a"}, {})
     progress = tuple(
         {
