@@ -192,7 +192,13 @@ _RIGHT_OF_SHARES: Final[Mapping[Membership, Sequence[str]]] = {
     Membership.OUTSIDE: ("ShareGroupHeartbeat",),
     Membership.SYNCED: ("ShareFetch", "ShareFetch", "ShareAcknowledge", "ShareAcknowledge", "Produce"),
 }
-_RIGHT_SHARES: Final[Mapping[GroupType, float]] = {GroupType.CLASSIC: 0.5, GroupType.SHARE: 0.65}
+_RIGHT_OF: Final[Mapping[GroupType, Mapping[Membership, Sequence[str]]]] = {
+    _CLASSIC: _RIGHT,
+    _CONSUMER: {Membership.OUTSIDE: ("ConsumerGroupHeartbeat",)},
+    _SHARE: _RIGHT_OF_SHARES,
+    _STREAMS: {Membership.OUTSIDE: ("StreamsGroupHeartbeat",)},
+}
+_RIGHT_SHARES: Final[Mapping[GroupType, float]] = {_CLASSIC: 0.5, _CONSUMER: 0.3, _SHARE: 0.65, _STREAMS: 0.3}
 _IN_STATE: Final[Mapping[str, Mapping[str, int]]] = {
     "CompletingRebalance": {"OffsetCommit": 3, "SyncGroup": 2, "Heartbeat": 2},
     "PreparingRebalance": {"JoinGroup": 2, "Heartbeat": 2, "SyncGroup": 2},
@@ -246,9 +252,9 @@ def chosen_api(at: Situation) -> str:
     group_type = at.speaker.group_type
     if at.next_in_transaction is not None and at.chance(_TRANSACTION_SHARE):
         return at.next_in_transaction
-    rights = {GroupType.CLASSIC: _RIGHT, GroupType.SHARE: _RIGHT_OF_SHARES}.get(group_type, {})
-    right = [api for api in rights.get(at.membership, ()) if api in at.versions and _has_sense(at, api)]
-    if right and at.chance(_RIGHT_SHARES.get(group_type, 0.0)):
+    rights = _RIGHT_OF[group_type].get(at.membership, _RIGHT_OF[group_type][Membership.OUTSIDE])
+    right = [api for api in rights if api in at.versions and _has_sense(at, api)]
+    if right and at.chance(_RIGHT_SHARES[group_type]):
         return at.rng.choice(right)
     served = [
         api
