@@ -117,7 +117,7 @@ _GROUP_VALUES: Final = (
     ("share.record.lock.duration.ms", "15000", "20000", "1000", "60001"),
     ("share.delivery.count.limit", "2", "3", "11", "1"),
     ("share.partition.max.record.locks", "100", "200", "99"),
-    ("share.auto.offset.reset", "earliest", "earliest", "earliest", "latest", "by_duration:PT1H", "never"),
+    ("share.auto.offset.reset", "earliest", "latest", "by_duration:PT1H", "never"),
     ("share.isolation.level", "read_committed", "read_uncommitted", "none"),
     ("share.renew.acknowledge.enable", "false", "true", "no"),
     ("streams.session.timeout.ms", "45000", "50000", "1"),

@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Final
 
-from harness.search.actions import ACTIONS, LENGTHENS, RELOADS
+from harness.search.actions import ACTIONS, KILLS, LENGTHENS, MOVES, RELOADS
 from harness.search.moves import Act, HangUp, Move, Speaker
 
 _ACTS_SHARE: Final = 0.04
 _RELOADS_SHARE: Final = 0.3
 _HANGS_UP_SHARE: Final = 0.3
+_KILLS_MAX: Final = 2
+"""From then on, one broker of three is left."""
 
 
 def acts_next(rng: Random, moves: Sequence[Move]) -> bool:
@@ -21,13 +23,17 @@ def next_action(
     rng: Random, moves: Sequence[Move], cast: Sequence[Speaker], config: Mapping[str, str]
 ) -> Act | HangUp:
     """Choose what is done."""
+    # A killed broker stays away while there are others, and nobody moves to the last one.
+    killed = sum(isinstance(each, Act) and each.action == KILLS for each in moves)
+    left_out = {MOVES} if killed >= _KILLS_MAX else set()
     if _has_written(moves):
-        return Act(action=rng.choice(RELOADS))
+        return Act(action=rng.choice([each for each in RELOADS if each not in left_out]))
     if rng.random() < _HANGS_UP_SHARE:
         return HangUp(actor=rng.choice(cast).name)
     # No room is left for a long log where messages have to be short.
-    is_short = "message.max.bytes" in config
-    return Act(action=rng.choice([each for each in ACTIONS if not (is_short and each == LENGTHENS)]))
+    if "message.max.bytes" in config:
+        left_out.add(LENGTHENS)
+    return Act(action=rng.choice([each for each in ACTIONS if each not in left_out]))
 
 
 def _has_written(moves: Sequence[Move]) -> bool:

@@ -22,7 +22,8 @@ LENGTHENS: Final = "lengthens_log()"
 """From then on, a load of the log takes a second."""
 
 
-RELOADS: Final = (RESTARTS, "kills_coordinator()", MOVES)
+KILLS: Final = "kills_coordinator()"
+RELOADS: Final = (RESTARTS, KILLS, MOVES)
 """What makes a coordinator load its log."""
 
 
@@ -57,7 +58,7 @@ _HANDED_OVER_CODE: Final = ", ".join(
 )
 ACTIONS: Final[Mapping[str, Callable[[Conversation], None]]] = {
     RESTARTS: Conversation.restarts_coordinator,
-    "kills_coordinator()": Conversation.kills_coordinator,
+    KILLS: Conversation.kills_coordinator,
     MOVES: Conversation.moves_coordinator,
     LENGTHENS: Conversation.lengthens_log,
     'appends(offset_record("orders", 0, 5))': _appending(offset_record("orders", 0, 5)),

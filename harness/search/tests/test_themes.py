@@ -7,11 +7,11 @@ from harness.scenario.messages import OWN
 from harness.scenario.script import ActorSheet, Send
 from harness.scenario.values import GroupRef, Ref, TopicId
 from harness.search.acting import acts_next, next_action
-from harness.search.actions import LENGTHENS, RELOADS
+from harness.search.actions import KILLS, LENGTHENS, MOVES, RELOADS
 from harness.search.by_field import AS_FIELDS, builder_of, request_of
 from harness.search.hunt import common_versions
 from harness.search.maker import Made, Maker
-from harness.search.moves import EVERYBODY, Act, Ask, HangUp, Speaker
+from harness.search.moves import EVERYBODY, Act, Ask, HangUp, Move, Speaker
 from harness.search.openings import OPENING
 from harness.search.plan import planned
 from harness.search.request_table import REQUESTS
@@ -159,3 +159,16 @@ def test_share_groups_get_records_and_acknowledge_them() -> None:
 
     assert ("ShareFetch", "NONE with records") in reached
     assert ("ShareAcknowledge", "NONE with records") in reached
+
+
+def test_nobody_moves_to_a_broker_that_is_not_there() -> None:
+    killed: list[Move] = [Act(action=KILLS), Act(action=KILLS), Ask(actor="ana", api="Heartbeat")]
+    appended: list[Move] = [*killed, Act(action="appends(group_tombstone())")]
+
+    for moves in (killed, appended):
+        done = [next_action(Random(number), moves, EVERYBODY[:1], {}) for number in range(200)]
+        assert Act(action=MOVES) not in done
+        assert Act(action=KILLS) in done
+    assert Act(action=MOVES) in [
+        next_action(Random(number), killed[1:], EVERYBODY[:1], {}) for number in range(200)
+    ]
