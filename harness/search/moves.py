@@ -243,7 +243,7 @@ class Draft:
         actor = self.actor(move.actor, is_aside=move.is_aside)
         try:
             request = request_of(move.api, move.arguments)
-        except TypeError as error:
+        except (AttributeError, TypeError, ValueError) as error:
             raise ScenarioError(str(error)) from error
         if move.is_repeated:
             actor.repeats(request, until=expect.response(move.api, error_code="NONE"))

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 from harness.scenario.messages import OWN, Own
 from harness.scenario.values import Plus, Ref
-from harness.search.by_field import takes_own
+from harness.search.by_field import AS_FIELDS, takes_own
 from harness.search.moves import Act, Ask, Hear, Move, Stay, Wait, joined
 
 T = TypeVar("T")
@@ -161,7 +161,7 @@ def _plainer(move: Move) -> Iterator[Move]:
 
 def _plainer_arguments(move: Ask) -> Iterator[Ask]:
     """Yield the request without one argument, or without one item of an argument with several."""
-    for name in move.arguments:
+    for name in [each for each in move.arguments if each != AS_FIELDS]:
         rest = {other: value for other, value in move.arguments.items() if other != name}
         yield replace(move, arguments=rest)
     for name, value in move.arguments.items():
