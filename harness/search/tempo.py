@@ -61,6 +61,8 @@ VIRTUAL: Final = Tempo(
             {"group.consumer.migration.policy": "upgrade"},
             {"group.consumer.migration.policy": "downgrade"},
             {"group.consumer.regex.refresh.interval.ms": "20000"},
+            {"group.coordinator.rebalance.protocols": "classic"},
+            {"group.version": "0", "group.coordinator.rebalance.protocols": "classic,consumer"},
             {"group.consumer.assignment.interval.ms": "2000"},
         ),
         GroupType.SHARE: (
@@ -68,6 +70,7 @@ VIRTUAL: Final = Tempo(
             {"group.share.max.share.sessions": "1"},
             {"group.share.delivery.count.limit": "2"},
             {"group.share.enable": "false"},
+            {"share.version": "0"},
             {"errors.deadletterqueue.auto.create.topics.enable": "true"},
             {
                 "group.share.min.record.lock.duration.ms": "1000",
@@ -77,6 +80,7 @@ VIRTUAL: Final = Tempo(
         GroupType.STREAMS: (
             *({"group.streams.num.standby.replicas": "1"},) * 4,
             {"group.streams.max.size": "1"},
+            {"streams.version": "0"},
             {"group.streams.num.warmup.replicas": "1", "group.streams.acceptable.recovery.lag": "0"},
             {"group.streams.rack.aware.assignment.tags": "zone", "group.streams.num.standby.replicas": "1"},
         ),
