@@ -112,7 +112,7 @@ REQUESTS: Final[Mapping[str, RequestRow]] = {
         for theme, api, choose, often in (
             (Theme.ACCESS, "CreateAcls", access_requests.create_acls, 4),
             (Theme.ACCESS, "DescribeAcls", access_requests.describe_acls, 1),
-            (Theme.CONFIGS, "IncrementalAlterConfigs", access_requests.incremental_alter_configs, 8),
+            (Theme.CONFIGS, "IncrementalAlterConfigs", access_requests.incremental_alter_configs, 12),
             (Theme.CONFIGS, "DescribeConfigs", access_requests.describe_configs, 3),
             (Theme.CONFIGS, "ListConfigResources", tool_requests.list_config_resources, 1),
             (Theme.LOGS, "Fetch", tool_requests.fetch, 4),

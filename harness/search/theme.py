@@ -28,7 +28,7 @@ USUAL: Final = 9
 """How often a conversation has no theme, compared with the numbers below."""
 SHARES: Final[Mapping[Theme, int]] = {
     Theme.ACCESS: 3,
-    Theme.CONFIGS: 2,
+    Theme.CONFIGS: 3,
     Theme.STATES: 1,
     Theme.LOGS: 1,
     Theme.TOPICS: 2,
