@@ -10,12 +10,13 @@ from random import Random
 from typing import Final
 
 from harness.scenario.errors import ScenarioError
+from harness.scenario.messages import OWN, Own
 from harness.scenario.values import from_json, to_json
 from harness.search.coverage import Pair
-from harness.search.moves import Act, Ask, Hear, Move, Stay, Wait
+from harness.search.moves import Act, Ask, HangUp, Hear, Move, Stay, Wait
 from harness.trace.schema import json_object
 
-_KINDS: Final = {each.__name__: each for each in (Ask, Hear, Stay, Wait, Act)}
+_KINDS: Final = {each.__name__: each for each in (Ask, Hear, Stay, Wait, Act, HangUp)}
 _SHARE: Final = 0.3
 """The share of conversations that continue one of the corpus."""
 _FAVOUR: Final = 30
@@ -169,6 +170,8 @@ def _move_from_json(data: Mapping[str, object]) -> Move:
 
 def _value_to_json(value: object) -> object:
     """Return a value as JSON data; keys of mappings may be numbers and references."""
+    if isinstance(value, Own):
+        return {"own": True}
     if isinstance(value, Mapping):
         return {"entries": [[_value_to_json(key), _value_to_json(item)] for key, item in value.items()]}
     if isinstance(value, tuple | list):
@@ -181,4 +184,6 @@ def _value_from_json(data: object) -> object:
         return tuple(_value_from_json(item) for item in data)
     if isinstance(data, Mapping) and "entries" in data:
         return {_value_from_json(key): _value_from_json(item) for key, item in data["entries"]}
+    if isinstance(data, Mapping) and "own" in data:
+        return OWN
     return from_json(data)  # type: ignore[arg-type] # as written

@@ -30,21 +30,36 @@ class Cause:
     actual: str
 
 
-def first_difference(events: Sequence[Event], others: Sequence[Event]) -> RawDifference | None:
-    """Return the first difference between two conversations; None if a client could not distinguish them."""
-    if _traits(events) == _traits(others):
+def first_difference(
+    events: Sequence[Event], others: Sequence[Event], *, of_one_release: bool = False
+) -> RawDifference | None:
+    """Return the first difference between two conversations; None if a client could not distinguish them.
+
+    Args:
+        events: the events of one conversation.
+        others: those of the other.
+        of_one_release: whether both sides are the same release, so that texts for people must be alike, too,
+            and so must the values that the reference permits.
+    """
+    if _traits(events) == _traits(others) and not (of_one_release and _permitted(events, others)):
         return None
-    found = [
-        each for each in (*against_reference(events, others), *_timing(events, others)) if not each.is_lenient
-    ]
-    found += _failures(events, others)
+    found = [*against_reference(events, others), *_timing(events, others), *_failures(events, others)]
+    if of_one_release:
+        found += _permitted(events, others)
+    else:
+        found = [each for each in found if not each.is_lenient]
     return min(found, key=lambda each: each.step, default=None)
 
 
-def found_difference(events: Sequence[Event], others: Sequence[Event]) -> RawDifference | None:
-    """Return the first difference, or a failure that both references have alike, since none may fail."""
-    found = first_difference(events, others)
-    failed = _failure(events)
+def found_difference(
+    events: Sequence[Event], others: Sequence[Event], *, of_one_release: bool = False
+) -> RawDifference | None:
+    """Return the first difference, or a failure that both references have alike, since none may fail.
+
+    A failure of both tells nothing of a fault of one release.
+    """
+    found = first_difference(events, others, of_one_release=of_one_release)
+    failed = None if of_one_release else _failure(events)
     if found is not None or failed is None:
         return found
     return _failed(failed, expected="an answer", actual=_failure_text(failed))
@@ -97,6 +112,28 @@ def _timing(events: Sequence[Event], others: Sequence[Event]) -> list[RawDiffere
         and pair.event.elapsed_ms is not None
         and pair.other.elapsed_ms is not None
         and pair.event.elapsed_ms != pair.other.elapsed_ms
+    ]
+
+
+def _permitted(events: Sequence[Event], others: Sequence[Event]) -> list[RawDifference]:
+    """Return the answers to which the two sides permit different values."""
+    return [
+        RawDifference(
+            step=pair.step,
+            event_sequence=pair.event.sequence,
+            api=pair.event.api,
+            api_version=pair.event.api_version,
+            against=Against.REFERENCE,
+            difference_class=DifferenceClass.FIELD_VALUE,
+            field=None,
+            expected=f"permitted: {pair.other.permitted}",
+            actual=f"permitted: {pair.event.permitted}",
+        )
+        for pair in aligned(events, others)
+        if pair.event is not None
+        and pair.other is not None
+        and pair.event.kind == pair.other.kind == EventKind.RESPONSE
+        and pair.event.permitted != pair.other.permitted
     ]
 
 

@@ -132,7 +132,9 @@ class Hunt:
     async def run(self) -> Harvest:
         """Search until the ordered number of steps was compared."""
         harvest, order = self.harvest, self._order
-        self._versions = await common_versions(self._plain, self._other)
+        # A fault may keep a reference from starting, and is found then.
+        other = self._other if order.mutant is None else self._plain
+        self._versions = await common_versions(self._plain, other, of_one_release=order.stops_at_first)
         while harvest.steps < order.steps:
             # Virtual time never waits: without this sleep, an interrupt would not get through.
             await asyncio.sleep(0)
@@ -160,7 +162,7 @@ class Hunt:
         events = await self._other.run(made.script)
         if self._switched:
             await self._count(made.script, events)
-        difference = found_difference(await self._walked.run(made.script), events)
+        difference = self._found(await self._walked.run(made.script), events)
         if difference is None:
             return None
         avoided = [each for each in self._by_cause.get(cause_of(difference), ()) if not each.is_explained]
@@ -192,7 +194,7 @@ class Hunt:
 
         async def still(candidate: Candidate) -> bool:
             script = scripted(candidate)
-            if script is None:
+            if not candidate.moves or script is None:
                 return False
             await asyncio.sleep(0)
             self.harvest.shrinking_runs += 1
@@ -234,10 +236,13 @@ class Hunt:
 
     async def differs(self, script: Script) -> bool:
         """Return whether both sides, without switched behaviours, answer a script differently."""
-        return found_difference(await self._plain.run(script), await self._other.run(script)) is not None
+        return self._found(await self._plain.run(script), await self._other.run(script)) is not None
 
     async def _difference(self, script: Script) -> RawDifference | None:
-        return found_difference(await self._walked.run(script), await self._other.run(script))
+        return self._found(await self._walked.run(script), await self._other.run(script))
+
+    def _found(self, events: Sequence[Event], others: Sequence[Event]) -> RawDifference | None:
+        return found_difference(events, others, of_one_release=self._order.stops_at_first)
 
     def _avoid(self, cluster: Cluster, cause: Cause) -> None:
         kept = self.harvest.mixtures if cluster.is_mixture else self.harvest.clusters
@@ -262,7 +267,9 @@ def scripted(candidate: Candidate) -> Script | None:
         return None
 
 
-async def common_versions(one: Side, other: Side) -> Mapping[str, Sequence[int]]:
+async def common_versions(
+    one: Side, other: Side, *, of_one_release: bool = False
+) -> Mapping[str, Sequence[int]]:
     """Return the versions that both sides serve and the codec supports, for each API in `REQUESTS`."""
     ours, theirs = await one.versions(), await other.versions()
     both = {
@@ -270,4 +277,8 @@ async def common_versions(one: Side, other: Side) -> Mapping[str, Sequence[int]]
         for api in REQUESTS
         if api in ours and api in theirs
     }
-    return {api: served for api, served in both.items() if served}
+    return {
+        api: served
+        for api, served in both.items()
+        if served and (of_one_release or not REQUESTS[api].is_of_one_release)
+    }

@@ -5,69 +5,62 @@ past generation, another member's id, a commit while a group completes its rebal
 millisecond before a deadline.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import Final
 
-from harness.report.model.answer_coverage import Answered, answered
 from harness.scenario.errors import ScenarioError, UnboundReferenceError
 from harness.scenario.script import ASIDE, MAIN, Script
-from harness.search.coverage import NO_GROUP, Pair, outcome_of
+from harness.search.acting import acts_next, next_action
+from harness.search.beginning import beginning
+from harness.search.by_field import usual_version
+from harness.search.coverage import NO_GROUP
+from harness.search.learnt import Learnt
 from harness.search.made import Made
 from harness.search.moves import (
-    ACTIONS,
-    CAST,
-    CASTS,
     GROUPS,
     Act,
     Ask,
     Draft,
     GroupType,
+    HangUp,
     Hear,
     Move,
+    Speaker,
     Stay,
     Wait,
     draft_script,
     joined,
 )
-from harness.search.openings import makes_producer, producer_made, topic_ids_asked
+from harness.search.openings import (
+    OPENING,
+    shares_looked_at,
+)
+from harness.search.plan import planned
 from harness.search.request_table import (
     DESCRIBES,
     NEXT_IN_TRANSACTION,
+    NEXT_WITH_RECORDS,
     REQUESTS,
-    asked,
     chosen_api,
     is_unsettled,
 )
-from harness.search.sides import LastAnswer, LiveRun, Side
-from harness.search.situation import Membership, Situation, usual_version
+from harness.search.sides import LiveRun, Side
+from harness.search.situation import Membership, Situation
 from harness.search.tempo import VIRTUAL, Tempo
+from harness.search.theme import Theme
+from harness.search.variation import varied_request
 from harness.wire.errors import WireError
 
-_HEARTBEATS: Final[Mapping[GroupType, str]] = {
-    GroupType.CONSUMER: "ConsumerGroupHeartbeat",
-    GroupType.SHARE: "ShareGroupHeartbeat",
-    GroupType.STREAMS: "StreamsGroupHeartbeat",
-}
-"""The heartbeat requests of the newer group types."""
-_SHARES: Final[Mapping[GroupType, int]] = {
-    GroupType.CLASSIC: 4,
-    GroupType.CONSUMER: 4,
-    GroupType.SHARE: 2,
-    GroupType.STREAMS: 2,
-}
-"""Relative frequencies of group types in conversations."""
 Favour = Callable[[str, str], float]
 _TRIES: Final = 200
 _LOOKS: Final = 2
-_ACTS_SHARE: Final = 0.02
-_TRANSACTIONS_SHARE: Final = 0.3
-_IDS_SHARE: Final = 0.3
+_FOLLOWS_SHARE: Final = 0.6
+_VARIED_SHARE: Final = 0.05
+_RECORDS_SHARE: Final = 0.5
 _NAMELESS: Final = (GroupType.CLASSIC, Membership.OUTSIDE)
-_BROKEN: Final = ("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "FENCED_MEMBER_EPOCH", "UNRELEASED_INSTANCE_ID")
 
 
 class Maker:
@@ -93,53 +86,32 @@ class Maker:
             favour: returns the weight of a request in a state of the group; 1 is usual.
         """
         self._rng = Random(seed)  # noqa: S311 - repeatable randomness, not a secret
-        is_begun = any(isinstance(each, Ask) and each.api in NEXT_IN_TRANSACTION for each in begins)
-        has_transactions = is_begun or self._rng.random() < _TRANSACTIONS_SHARE
-        self._has_transactions = has_transactions and {"FindCoordinator", "InitProducerId"} <= versions.keys()
-        self._versions = asked(versions, tempo, has_transactions=self._has_transactions)
+        self._plan = planned(self._rng, versions, tempo, config, begins)
+        self._versions, self._cast = self._plan.versions, self._plan.cast
+        self._served = versions
         self._tempo = tempo
         self._begins = begins
         self._favour = favour
-        names = self._names()
-        self._cast = tuple(each for each in CAST if each.name in names)
-        self._reached: dict[Pair, int] = {}
-        self._answered = Counter[Answered]()
+        self._learnt = Learnt([each.name for each in self._cast])
         self._asked_in: dict[tuple[str, bool], str] = {}
         """The state in which a request was sent, by who awaits its answer."""
-        configs = (*tempo.configs, *tempo.configs_of.get(self._cast[-1].group_type, ()))
-        self._config = self._rng.choice(configs) if config is None else config
         self._draft = Draft()
-        self._memberships = dict.fromkeys(names, Membership.OUTSIDE)
-        self._leaders: set[str] = set()
-        self._session_epochs = dict.fromkeys(names, 0)
-        self._producers: dict[str, str] = {}
-        """The last request in its transaction, by actor."""
         self._moves: list[Move] = []
         self._open: list[tuple[str, bool]] = []
         """Actors that await an answer, and whether on the connection aside."""
         self._lag_ms = 0.0
         """How far virtual time lags behind the time that the same steps will take on a broker."""
 
-    def _names(self) -> Sequence[str]:
-        """Return the actors: a cast that includes those of the continued conversation, or any cast."""
-        begun = {each.actor for each in self._begins if not isinstance(each, Wait | Act)}
-        casts = [each for some in CASTS.values() for each in some if begun <= {*each}]
-        if begun:
-            return self._rng.choice(casts) if casts else tuple(begun)
-        return self._rng.choice(CASTS[self._group_type()])
-
-    def _group_type(self) -> GroupType:
-        """Choose the group type of the conversation, of those that are served."""
-        served = [each for each in GroupType if _HEARTBEATS.get(each, "JoinGroup") in self._versions]
-        return self._rng.choices(served, [_SHARES[each] for each in served])[0]
-
     async def make(self, side: Side, *, script_id: str, steps_max: int) -> Made:
         """Make a conversation of about `steps_max` steps on a reference."""
         live = await side.begin(self._script(script_id), notes_answers=self._tempo.shares_broker)
         has_failed = False
         try:
-            for move in self._opening():
+            for move in beginning(self._rng, self._plan, self._served, self._tempo, self._begins):
                 await self._take_again(live, move)
+            if not (self._begins or self._tempo.shares_broker):
+                # What has been prepared is to be used as often as elsewhere.
+                steps_max += len(self._draft.conversation.steps)
             for _ in range(_TRIES):
                 if len(self._draft.conversation.steps) >= steps_max or self._is_over(live):
                     break
@@ -155,8 +127,8 @@ class Maker:
             tape=tuple(live.tape),
             answers=tuple(live.answers),
             has_failed=has_failed,
-            reached=self._reached,
-            answered=self._answered,
+            reached=self._learnt.reached,
+            answered=self._learnt.answered,
         )
 
     async def _take_again(self, live: LiveRun, move: Move) -> None:
@@ -179,29 +151,16 @@ class Maker:
                 return (name, is_aside) in self._open
             case Ask(actor=name, is_aside=is_aside):
                 version = move.arguments.get("version", usual_version(move.api))
-                is_served = version in self._versions.get(move.api, ())
+                served = self._served if move.api in OPENING else self._versions
+                is_served = version in served.get(move.api, ())
                 return is_served and (name, is_aside) not in self._open
-            case Act():
+            case Act() | HangUp():
                 return not self._tempo.shares_broker
             case Wait():
                 return True
 
-    def _opening(self) -> Iterator[Move]:
-        """Yield the first moves: those of the continued conversation, or what makes later ones possible.
-
-        On a broker that is shared, another conversation may have made the topic of transactions already.
-        """
-        name, is_share = self._cast[0].name, self._cast[-1].group_type is GroupType.SHARE
-        is_needed = not self._begins or self._tempo.shares_broker
-        if self._has_transactions and is_needed and not makes_producer(self._begins):
-            yield from producer_made(name, self._versions)
-        if self._begins:
-            yield from self._begins
-        elif "Metadata" in self._versions and (is_share or self._rng.random() < _IDS_SHARE):
-            yield topic_ids_asked(name, self._versions)
-
     def _script(self, script_id: str) -> Script:
-        return draft_script(self._draft, script_id=script_id, broker_config=self._config)
+        return draft_script(self._draft, script_id=script_id, broker_config=self._plan.config)
 
     def _is_over(self, live: LiveRun) -> bool:
         longest_ms = self._tempo.longest_ms
@@ -220,6 +179,9 @@ class Maker:
         for _ in range(0 if self._tempo.shares_broker or api not in self._versions else _LOOKS):
             await self._take(live, Wait(duration_ms=self._wait_ms(live)))
             await self._take(live, Ask(actor=name, api=api, arguments=arguments, is_answered=False))
+        if self._cast[-1].group_type is GroupType.SHARE and not self._tempo.shares_broker:
+            for ask in shares_looked_at(name, self._versions):
+                await self._take(live, ask)
 
     def _has_come(self, live: LiveRun, awaited: tuple[str, bool]) -> bool:
         return live.has_answer(awaited[0], _connection(awaited[1]))
@@ -247,8 +209,8 @@ class Maker:
             await self._take(
                 live, Stay(actor=name, is_aside=is_aside, for_ms=self._rng.choice(self._tempo.stays_ms))
             )
-        elif self._moves and not self._tempo.shares_broker and self._rng.random() < _ACTS_SHARE:
-            await self._take(live, Act(action=self._rng.choice(tuple(ACTIONS))))
+        elif not self._tempo.shares_broker and acts_next(self._rng, self._moves):
+            await self._take(live, next_action(self._rng, self._moves, self._cast, self._plan.config))
         elif self._moves and self._rng.random() < 0.1:
             await self._take(live, Wait(duration_ms=self._wait_ms(live)))
         else:
@@ -266,6 +228,8 @@ class Maker:
 
     async def _ask(self, live: LiveRun) -> None:
         speaker = self._rng.choice(self._cast)
+        if speaker.name in self._learnt.left_behind and self._rng.random() < _FOLLOWS_SHARE:
+            await self._take(live, HangUp(actor=speaker.name))
         waiting = [is_aside for name, is_aside in self._open if name == speaker.name]
         if len(waiting) > 1 or True in waiting:
             return
@@ -273,22 +237,24 @@ class Maker:
         situation = Situation(
             rng=self._rng,
             speaker=speaker,
-            membership=self._memberships[speaker.name],
-            is_leader=speaker.name in self._leaders,
+            membership=self._learnt.memberships[speaker.name],
+            is_leader=speaker.name in self._learnt.leaders,
             others=[each for each in self._cast if each != speaker],
-            named=[
-                each for each in self._cast if (each.group_type, self._memberships[each.name]) != _NAMELESS
-            ],
+            named=[each for each in self._cast if self._is_named(each)],
             versions=self._versions,
             tempo=self._tempo,
-            next_in_transaction=NEXT_IN_TRANSACTION.get(self._producers.get(speaker.name, "")),
-            session_epoch=self._session_epochs[speaker.name],
+            next_in_transaction=self._next_in_transaction(speaker),
+            session_epoch=self._learnt.session_epochs[speaker.name],
+            acquired=self._learnt.acquired.get(speaker.name, ()),
             state=None if group is None else group[1],
             favour=partial(self._favour, " ".join(group or (NO_GROUP,))),
         )
         api = chosen_api(situation)
         REQUESTS[api].choose(situation)
         situation.keeps_to_version(api)
+        self._learnt.note_request(speaker.name, api, situation.arguments)
+        if not self._tempo.shares_broker and self._rng.random() < _VARIED_SHARE:
+            situation.arguments = varied_request(api, situation.arguments, self._rng)
         await self._take(
             live,
             Ask(
@@ -299,6 +265,18 @@ class Maker:
                 is_answered=False,
             ),
         )
+
+    def _next_in_transaction(self, speaker: Speaker) -> str | None:
+        """Return the next request in an actor's transaction, of offsets or of records; or None."""
+        last = self._learnt.producers.get(speaker.name, "")
+        has_records = self._plan.theme is Theme.TRANSACTIONS and (
+            speaker.group_type is GroupType.SHARE or self._rng.random() < _RECORDS_SHARE
+        )
+        with_records = NEXT_WITH_RECORDS.get(last) if has_records else None
+        return with_records or NEXT_IN_TRANSACTION.get(last)
+
+    def _is_named(self, speaker: Speaker) -> bool:
+        return (speaker.group_type, self._learnt.memberships[speaker.name]) != _NAMELESS
 
     async def _take(self, live: LiveRun, move: Move) -> None:
         """Add a move to the script and run it; leave it out if it is invalid or needs an unknown value."""
@@ -315,9 +293,13 @@ class Maker:
             del self._moves[-1]
             return
         self._lag_ms += self._tempo.step_lag_ms
+        await self._took(live, move, state)
+
+    async def _took(self, live: LiveRun, move: Move, state: str) -> None:
+        """Note what a move has led to; receive an answer that comes at once."""
         match move:
             case Ask(actor=name, is_repeated=True):
-                self._note_answer(name, live.heard, state)
+                self._learnt.note_answer(name, live.heard, state, len(self._moves))
             case Ask(actor=name, is_aside=is_aside):
                 self._open.append((name, is_aside))
                 self._asked_in[name, is_aside] = state
@@ -328,47 +310,14 @@ class Maker:
             case Hear(actor=name, is_aside=is_aside):
                 self._open.remove((name, is_aside))
                 self._moves[-2:] = joined(self._moves[-2:])
-                self._note_answer(name, live.heard, self._asked_in[name, is_aside])
+                state = self._asked_in[name, is_aside]
+                self._learnt.note_answer(name, live.heard, state, len(self._moves))
             case Act():
                 self._open.clear()
-                self._session_epochs = dict.fromkeys(self._session_epochs, 0)
-            case _:
-                pass
-
-    def _note_answer(self, name: str, heard: LastAnswer | None, state: str) -> None:
-        """Record an answer, and the state in which it was asked for; update the state of the actor."""
-        if heard is None:
-            return
-        api, fields, outcome = heard.api, heard.fields, outcome_of(heard.fields)
-        self._answered.update(answered(*heard))
-        self._reached.setdefault(Pair(state, api, outcome), len(self._moves))
-        error = fields.get("error_code")
-        if (api == "JoinGroup" and error == "MEMBER_ID_REQUIRED") or error == "REBALANCE_IN_PROGRESS":
-            self._memberships[name] = Membership.NAMED
-        elif error in _BROKEN:
-            self._memberships[name] = Membership.OUTSIDE
-        elif outcome == "NONE":
-            self._learn_success(name, api, fields)
-
-    def _learn_success(self, name: str, api: str, fields: Mapping[str, object]) -> None:
-        match api:
-            case "JoinGroup":
-                self._memberships[name] = Membership.JOINED
-                self._leaders.discard(name)
-                if fields.get("leader") == fields.get("member_id"):
-                    self._leaders.add(name)
-            case "SyncGroup":
-                self._memberships[name] = Membership.SYNCED
-            case "ConsumerGroupHeartbeat" | "ShareGroupHeartbeat" | "StreamsGroupHeartbeat":
-                epoch = fields.get("member_epoch")
-                is_in = isinstance(epoch, int) and epoch > 0
-                self._memberships[name] = Membership.SYNCED if is_in else Membership.OUTSIDE
-            case "LeaveGroup":
-                self._memberships[name] = Membership.OUTSIDE
-            case "InitProducerId" | "AddOffsetsToTxn" | "TxnOffsetCommit" | "EndTxn":
-                self._producers[name] = api
-            case "ShareFetch" | "ShareAcknowledge":
-                self._session_epochs[name] += 1
+                self._learnt.note_cut(move)
+            case HangUp(actor=name, is_aside=is_aside):
+                self._open = [each for each in self._open if each != (name, is_aside)]
+                self._learnt.note_cut(move)
             case _:
                 pass
 

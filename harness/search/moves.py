@@ -3,16 +3,15 @@
 A script's steps refer to each other by their numbers. Moves do not, so that any of them can be left out.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from harness.scenario import Capability, Conversation, ask, expect, streams
+from harness.scenario import Capability, Conversation, ask, expect
 from harness.scenario.actor import Actor, open_requests
 from harness.scenario.errors import ScenarioError
-from harness.scenario.log_records import group_record, group_tombstone, offset_record, offset_tombstone
-from harness.scenario.messages import Request, pinned
+from harness.scenario.messages import pinned
 from harness.scenario.script import (
     ASIDE,
     MAIN,
@@ -24,41 +23,15 @@ from harness.scenario.script import (
     Step,
 )
 from harness.scenario.values import GroupRef
+from harness.search.actions import ACTIONS
+from harness.search.by_field import request_of
+from harness.targets.base.interface import BrokerAction
 
-BUILDERS: Final[Mapping[str, Callable[..., Request]]] = {
-    "JoinGroup": ask.join_group,
-    "SyncGroup": ask.sync_group,
-    "Heartbeat": ask.heartbeat,
-    "LeaveGroup": ask.leave_group,
-    "OffsetCommit": ask.offset_commit,
-    "OffsetFetch": ask.offset_fetch,
-    "OffsetDelete": ask.offset_delete,
-    "DescribeGroups": ask.describe_groups,
-    "ListGroups": ask.list_groups,
-    "DeleteGroups": ask.delete_groups,
-    "FindCoordinator": ask.find_coordinator,
-    "ConsumerGroupHeartbeat": ask.consumer_group_heartbeat,
-    "ConsumerGroupDescribe": ask.consumer_group_describe,
-    "ShareGroupHeartbeat": ask.share_group_heartbeat,
-    "ShareGroupDescribe": ask.share_group_describe,
-    "DescribeShareGroupOffsets": ask.describe_share_group_offsets,
-    "AlterShareGroupOffsets": ask.alter_share_group_offsets,
-    "DeleteShareGroupOffsets": ask.delete_share_group_offsets,
-    "ShareFetch": ask.share_fetch,
-    "ShareAcknowledge": ask.share_acknowledge,
-    "Produce": ask.produce,
-    "Metadata": ask.metadata,
-    "StreamsGroupHeartbeat": streams.ask_heartbeat,
-    "StreamsGroupDescribe": streams.ask_describe,
-    "InitProducerId": ask.init_producer_id,
-    "AddOffsetsToTxn": ask.add_offsets_to_txn,
-    "TxnOffsetCommit": ask.txn_offset_commit,
-    "EndTxn": ask.end_txn,
-}
-"""The functions with which a scenario builds requests, by API."""
 GROUPS: Final = ("main", "other", ask.TRANSACTION.name)
 """The groups of a made conversation, and its transactional id."""
 OTHER_GROUP: Final = GroupRef("other")
+MADE_TOPIC: Final = "made"
+"""The name of a topic that some conversations make."""
 _HEARD_WITHIN_MS: Final = 5_000
 
 
@@ -88,6 +61,8 @@ class Speaker:
     instance_id: str | None = None
     group_type: GroupType = GroupType.CLASSIC
     """The group type whose protocol the actor uses."""
+    principal: str | None = None
+    """The principal that the actor connects as, where an authorizer decides on its rights."""
 
 
 CAST: Final = (
@@ -101,6 +76,7 @@ CAST: Final = (
     Speaker(name="noa", group_type=GroupType.CONSUMER),
     Speaker(name="oda", group_type=GroupType.CONSUMER, instance_id="seat-1"),
     Speaker(name="pia", group_type=GroupType.CONSUMER, instance_id="seat-1"),
+    Speaker(name="rea", group_type=GroupType.CONSUMER),
     Speaker(name="sam", group_type=GroupType.SHARE),
     Speaker(name="sue", group_type=GroupType.SHARE),
     Speaker(name="tia", group_type=GroupType.STREAMS),
@@ -116,14 +92,44 @@ CASTS: Final[Mapping[GroupType, Sequence[tuple[str, ...]]]] = {
         ("dan", "eve", "fay"),
         ("ana", "bob", "dan"),
     ),
-    GroupType.CONSUMER: (("mia", "noa"), ("mia", "oda", "pia"), ("oda", "pia"), ("ana", "mia", "noa")),
-    GroupType.SHARE: (("sam", "sue"), ("sam", "sue"), ("sam", "mia"), ("ana", "sam")),
+    GroupType.CONSUMER: (
+        ("mia", "noa"),
+        ("mia", "oda", "pia"),
+        ("oda", "pia"),
+        ("ana", "mia", "noa"),
+        ("ana", "bob", "mia"),
+        ("mia", "noa", "oda", "rea"),
+    ),
+    GroupType.SHARE: (*(("sam", "sue"),) * 5, ("sam", "mia"), ("ana", "sam")),
     GroupType.STREAMS: (("tia", "tom"), ("tia", "tom", "ulf"), ("mia", "tia"), ("ana", "tia")),
 }
 """Casts of a conversation, by the group type that most of the actors use."""
-_CAST_BY_NAME: Final = {each.name: each for each in CAST}
+PRINCIPALS: Final = ("carol", "dora")
+"""The principals that may lack rights."""
+GUESTS: Final = (
+    Speaker(name="ole", principal="dora"),
+    Speaker(name="kim", principal="carol"),
+    Speaker(name="lea", group_type=GroupType.CONSUMER, principal="carol"),
+    Speaker(name="max", group_type=GroupType.SHARE, principal="carol"),
+    Speaker(name="ned", group_type=GroupType.STREAMS, principal="carol"),
+)
+"""Actors with principals; whoever has none may do everything."""
+CASTS_WITH_GUESTS: Final[Mapping[GroupType, Sequence[tuple[str, ...]]]] = {
+    GroupType.CLASSIC: (("ana", "kim"), ("ana", "ole", "kim")),
+    GroupType.CONSUMER: (("mia", "lea"), ("mia", "ole", "lea")),
+    GroupType.SHARE: (("sam", "max"), ("sam", "ole", "max")),
+    GroupType.STREAMS: (("tia", "ned"), ("tia", "ole", "ned")),
+}
+"""Casts in which rights matter, likewise. The first of each may do everything."""
+EVERYBODY: Final = (*CAST, *GUESTS)
+_CAST_BY_NAME: Final = {each.name: each for each in EVERYBODY}
 ALL_SHEETS: Final = tuple(
     ActorSheet(name=each.name, client_id=each.name, group_instance_id=each.instance_id) for each in CAST
+)
+"""The data of all actors that may talk to a broker that is shared."""
+SHEETS_WITH_GUESTS: Final = (
+    *ALL_SHEETS,
+    *(ActorSheet(name=each.name, client_id=each.name, principal=each.principal) for each in GUESTS),
 )
 
 
@@ -173,23 +179,15 @@ class Act:
     """A key of `ACTIONS`."""
 
 
-Move: TypeAlias = Ask | Hear | Stay | Wait | Act
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HangUp:
+    """An actor closes a connection, and opens another one with its next request."""
+
+    actor: str
+    is_aside: bool = False
 
 
-_OFFSET: Final = offset_record("orders", 0, 5)
-ACTIONS: Final[Mapping[str, Callable[[Conversation], None]]] = {
-    "restarts_coordinator()": Conversation.restarts_coordinator,
-    "kills_coordinator()": Conversation.kills_coordinator,
-    'appends(offset_record("orders", 0, 5))': lambda conversation: conversation.appends(_OFFSET),
-    'appends(offset_tombstone("orders", 0))': lambda conversation: conversation.appends(
-        offset_tombstone("orders", 0)
-    ),
-    "appends(group_record(generation=7))": lambda conversation: conversation.appends(
-        group_record(generation=7)
-    ),
-    "appends(group_tombstone())": lambda conversation: conversation.appends(group_tombstone()),
-}
-"""Actions on a broker, by the code that a scenario has for them."""
+Move: TypeAlias = Ask | Hear | Stay | Wait | Act | HangUp
 
 
 def speaker_of(name: str) -> Speaker:
@@ -210,7 +208,7 @@ class Draft:
             speaker = speaker_of(name)
             maker, keyword = BRINGS_IN[speaker.group_type]
             seat = {keyword: speaker.instance_id} if keyword else {}
-            self._actors[name] = getattr(self.conversation, maker)(name, **seat)
+            self._actors[name] = getattr(self.conversation, maker)(name, principal=speaker.principal, **seat)
         found = self._actors[name]
         return found.aside if is_aside else found
 
@@ -232,6 +230,8 @@ class Draft:
                 self._ask(move)
             case Act():
                 self._act(move)
+            case HangUp():
+                self.actor(move.actor, is_aside=move.is_aside).disconnects()
 
     def _act(self, move: Act) -> None:
         """Add an action on the broker, after disconnecting all actors that await an answer."""
@@ -242,8 +242,8 @@ class Draft:
     def _ask(self, move: Ask) -> None:
         actor = self.actor(move.actor, is_aside=move.is_aside)
         try:
-            request = BUILDERS[move.api](**move.arguments)
-        except TypeError as error:
+            request = request_of(move.api, move.arguments)
+        except (AttributeError, TypeError, ValueError) as error:
             raise ScenarioError(str(error)) from error
         if move.is_repeated:
             actor.repeats(request, until=expect.response(move.api, error_code="NONE"))
@@ -302,18 +302,20 @@ def draft_script(draft: Draft, *, script_id: str, broker_config: Mapping[str, st
         title="Made by search.",
         source="",
         clauses=(),
-        needs=needs_of(conversation.steps),
+        needs=needs_of(
+            conversation.steps, has_principals=any(each.principal for each in conversation.sheets.values())
+        ),
         broker_config=broker_config,
         actors=tuple(conversation.sheets.values()),
         steps=tuple(conversation.steps),
     )
 
 
-def needs_of(steps: Sequence[Step]) -> tuple[str, ...]:
+def needs_of(steps: Sequence[Step], *, has_principals: bool = False) -> tuple[str, ...]:
     """Return the capabilities that a target needs for some steps."""
     needs = {
-        step.lever if isinstance(step, DoToBroker) else Capability.WRITE_LOG.value
+        BrokerAction(step.lever).needs.value if isinstance(step, DoToBroker) else Capability.WRITE_LOG.value
         for step in steps
         if isinstance(step, DoToBroker | Append)
     }
-    return tuple(sorted(needs))
+    return tuple(sorted(needs | {Capability.PRINCIPALS.value} if has_principals else needs))

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from harness.mutants.campaign import Order, chosen_mutants
 from harness.mutants.patch import forget_answers, patched
 from harness.mutants.source import PACKAGE, behaviour_sources, source_of
+from harness.search.limited import Limit
 from harness.search.sides import Side
 from harness.targets.base.interface import TargetError
 from harness.targets.reference.variants import VariantTarget
@@ -28,11 +29,13 @@ def mutated(target: VariantTarget, mutant_id: str) -> Side:
     for name in modules:
         importlib.import_module(f"{PACKAGE}.{name}")
 
+    limit = Limit()
+
     @contextmanager
     def with_fault() -> Iterator[None]:
         forget_answers(modules)
         try:
-            with patched(found[0]):
+            with patched(found[0]), limit.kept():
                 yield
         finally:
             forget_answers(modules)

@@ -4,7 +4,7 @@ from typing import Final
 
 from harness.scenario import streams
 from harness.scenario.values import Ref
-from harness.search.moves import OTHER_GROUP
+from harness.search.moves import MADE_TOPIC, OTHER_GROUP
 from harness.search.situation import Membership, Situation
 
 _TOPICS: Final = (("orders",), ("payments",), ("orders", "payments"), ("nowhere",), ())
@@ -17,10 +17,50 @@ _TOPOLOGIES: Final = (
 )
 _WITH_STORE: Final = streams.topology(streams.subtopology(changelogs=(streams.topic_info("store"),)))
 """The coordinator has the store's topic created, which all conversations on a broker would share."""
+_ODD_TOPOLOGIES: Final = (
+    streams.topology(streams.subtopology(regexes=("pay.*",))),
+    streams.topology(streams.subtopology(sources=(MADE_TOPIC,))),
+    streams.topology(streams.subtopology("0"), streams.subtopology("1", sources=(MADE_TOPIC,))),
+    streams.topology(streams.subtopology(regexes=("(",))),
+    streams.topology(
+        streams.subtopology("0", sinks=("through",)),
+        streams.subtopology("1", sources=(), repartitions=(streams.topic_info("through"),)),
+    ),
+    streams.topology(
+        streams.subtopology(
+            "0", repartitions=(streams.topic_info("through", partitions=2),), sinks=("through",)
+        )
+    ),
+    streams.topology(
+        streams.subtopology(
+            sources=("orders", "payments"),
+            repartitions=(streams.topic_info("through", partitions=3),),
+            copartitioned=(0,),
+            copartitioned_repartitions=(0,),
+        )
+    ),
+    streams.topology(streams.subtopology(changelogs=(streams.topic_info("store", partitions=1),))),
+    streams.topology(streams.subtopology(sources=())),
+)
+"""Topologies that are rare, some of which are refused."""
 _NO_TASKS: Final = {"active_tasks": (), "standby_tasks": (), "warmup_tasks": ()}
-_ACQUIRED: Final = ((0, 0, (1,)), (0, 1, (2,)), (0, 0, (3,)), (1, 1, (1,)), (0, 2, (1, 2, 3)), (5, 9, (1,)))
+_ACQUIRED: Final = (
+    (0, 0, (1,)),
+    (0, 1, (2,)),
+    (0, 0, (3,)),
+    (1, 1, (1,)),
+    (0, 2, (1, 2, 3)),
+    (5, 9, (1,)),
+    (0, 2, (1,)),
+    (0, 0, (0,)),
+    (0, 0, (4,)),
+    (0, 1, (1, 9)),
+    (2, 1, (1,)),
+)
 """First offset, last offset and acknowledgement types."""
-_NOBODYS: Final = 9_999
+_WITH_PRODUCER: Final = 3
+"""The first version of InitProducerId that names the producer id from before."""
+NOBODYS: Final = 9_999
 """A producer id that hardly any producer has."""
 
 
@@ -29,6 +69,8 @@ def share_group_heartbeat(at: Situation) -> None:
     at.puts_version("ShareGroupHeartbeat", 0.1)
     if at.membership is Membership.OUTSIDE:
         at.arguments.update(member_epoch=0, subscribed_topic_names=at.rng.choice(_TOPICS[:3]))
+        if not at.tempo.shares_broker:
+            at.puts(0.15, "subscribed_topic_names", (MADE_TOPIC,), ("orders", MADE_TOPIC))
     else:
         at.puts(0.15, "member_epoch", -1, 0)
         at.puts_wrong_generation(0.15, "member_epoch")
@@ -60,20 +102,50 @@ def delete_share_group_offsets(at: Situation) -> None:
 
 def _share_session(at: Situation) -> None:
     at.arguments["share_session_epoch"] = at.session_epoch
-    at.puts(0.12, "share_session_epoch", 0, -1, at.session_epoch + 1)
+    at.puts(0.08, "share_session_epoch", 0, -1, at.session_epoch + 1)
     at.puts(0.06, "member_id", "nobody", *(at.id_of(each) for each in at.named))
     at.puts_other_group(0.04)
-    topic, partition = at.rng.choice(("orders", "payments")), at.rng.choice((0, 0, 1, 9))
-    acknowledged = (at.rng.choice(_ACQUIRED),) if at.session_epoch and at.chance(0.5) else ()
-    at.puts(0.8, "topics", {topic: {partition: acknowledged}})
+    topic, partition = at.rng.choice((*("orders",) * 4, "payments")), at.rng.choice((*(0,) * 7, 1, 1, 9))
+    count = at.rng.choice((1, 1, 1, 2)) if at.session_epoch and at.chance(0.5) else 0
+    acknowledged = tuple(at.rng.sample(_ACQUIRED, count))
+    at.puts(0.1, "is_renew_ack", *(True,))
+    if at.acquired and at.chance(0.7):
+        topic, partition, first, last, _ = at.rng.choice(at.acquired)
+        acknowledged = _acknowledged(at, first, last)
+        at.puts(0.1, "is_renew_ack", *(True,))
+    at.puts(0.85 if at.session_epoch else 0.97, "topics", {topic: {partition: acknowledged}})
+
+
+def _acknowledged(at: Situation, first: int, last: int) -> tuple[tuple[int, int, tuple[int, ...]], ...]:
+    """Return acknowledgements of records that were acquired: of all, some, or each in its own way."""
+    kind = at.rng.choice((1, 1, 2, 2, 3, 3, 4, 0))
+    kinds = tuple(at.rng.choice((1, 2, 3, 3, 0)) for _ in range(last - first + 1))
+    middle = first + (last - first) // 2
+    return at.rng.choice(
+        (
+            ((first, last, (kind,)),),
+            ((first, middle, (kind,)),),
+            ((middle, last, (kind,)),),
+            ((first, last, kinds),),
+            ((first, first, (kind,)), (last, last, (1,))),
+            ((first, last + 1, (kind,)),),
+        )
+    )
 
 
 def share_fetch(at: Situation) -> None:
     """Fetch records, and acknowledge others."""
     at.puts_version("ShareFetch")
+    if not at.tempo.shares_broker:
+        at.puts(0.5, "version", at.versions["ShareFetch"][-1])
     _share_session(at)
-    at.arguments["max_wait_ms"] = at.rng.choice((0, 0, 500))
-    at.puts(0.2, "max_records", 1, 2)
+    at.arguments["max_wait_ms"] = at.rng.choice((0, 500))
+    at.puts(0.35, "max_records", 1, 2, 2, 0)
+    at.puts(0.1, "batch_size", 1, 2)
+    at.puts(0.08, "max_bytes", 1, 100)
+    at.puts(0.3, "share_acquire_mode", *(1,))
+    at.puts(0.08, "min_bytes", 0, 1_000)
+    at.puts(0.08, "forgets", {"orders": (0,)}, {"payments": (1,)})
 
 
 def share_acknowledge(at: Situation) -> None:
@@ -82,16 +154,12 @@ def share_acknowledge(at: Situation) -> None:
     _share_session(at)
 
 
-def produce(at: Situation) -> None:
-    """Write some records."""
-    at.arguments.update(topic=at.rng.choice(("orders", "payments")), partition=at.rng.choice((0, 1)))
-    at.arguments["size"] = at.rng.choice((1, 3))
-
-
 def metadata(at: Situation) -> None:
     """Request the ids of topics."""
     at.puts_version("Metadata", 0.2)
     at.arguments["topics"] = ("orders", "payments")
+    if not at.tempo.shares_broker:
+        at.puts(0.2, "topics", ("orders", "dlq.made"), ("made", "orders", "nowhere"))
 
 
 def streams_group_heartbeat(at: Situation) -> None:
@@ -121,16 +189,45 @@ def streams_group_heartbeat(at: Situation) -> None:
     at.puts(0.05, "process_id", None, "", "process-2")
     at.puts(0.05, "rack_id", "", "rack-1")
     at.puts(0.05, "endpoint_information_epoch", 1, -1)
+    if not at.tempo.shares_broker:
+        _puts_more_of_streams(at)
     at.puts(0.06, "member_id", "", "nobody", *(at.id_of(each) for each in at.named))
     at.puts(0.05, "instance_id", None, "nowhere", *(each.instance_id for each in at.others))
     at.puts_other_group(0.03)
+
+
+def _puts_more_of_streams(at: Situation) -> None:
+    """Name what else a member may tell: where it is, what it has, and how far it has come."""
+    endpoints = ({"host": "127.0.0.1", "port": 9}, {"host": "127.0.0.1", "port": 8})
+    at.puts(0.4 if at.membership is Membership.OUTSIDE else 0.1, "user_endpoint", *endpoints)
+    at.puts(0.12, "client_tags", {"zone": "a"}, {"zone": "b"}, {"rack": "a"}, {})
+    progress = tuple(
+        {
+            "subtopology_id": at.rng.choice(("0", "0", "1")),
+            "partition": each,
+            "offset": at.rng.choice((0, 5, 99)),
+        }
+        for each in range(at.rng.choice((0, 1, 3)))
+    )
+    at.puts(0.15, "task_offsets", progress)
+    at.puts(0.15, "task_end_offsets", progress)
+    at.puts(0.08, "warmup_tasks", ({"subtopology_id": "0", "partitions": (0,)},), ())
+    at.puts(0.04, "topology", *_ODD_TOPOLOGIES)
 
 
 def init_producer_id(at: Situation) -> None:
     """Initialize the producer of the transactional id, of another one, or of none."""
     at.puts_version("InitProducerId")
     at.puts(0.15, "transactional_id", None, OTHER_GROUP)
-    at.puts(0.1, "transaction_timeout_ms", 0, 5_000, 900_001)
+    at.puts(0.2, "transaction_timeout_ms", 0, 5_000, 5_000, 900_001)
+    if (
+        at.next_in_transaction is not None
+        and at.version("InitProducerId") >= _WITH_PRODUCER
+        and at.chance(0.4)
+    ):
+        own_id, own_epoch = Ref(at.speaker.name, "producer_id"), Ref(at.speaker.name, "producer_epoch")
+        at.arguments["producer_id"] = at.rng.choice((own_id, own_id, own_id + 1, NOBODYS, -1))
+        at.arguments["producer_epoch"] = at.rng.choice((own_epoch, own_epoch, own_epoch - 1, -1))
 
 
 def _of_producer(at: Situation, *, writes: bool = False) -> None:
@@ -138,7 +235,7 @@ def _of_producer(at: Situation, *, writes: bool = False) -> None:
     own_id, own_epoch = Ref(at.speaker.name, "producer_id"), Ref(at.speaker.name, "producer_epoch")
     at.arguments.update(producer_id=own_id, producer_epoch=own_epoch)
     at.puts(0.1, "producer_epoch", own_epoch - 1, own_epoch + 1)
-    others = (own_id,) if writes and at.tempo.shares_broker else (_NOBODYS, own_id + 1)
+    others = (own_id,) if writes and at.tempo.shares_broker else (NOBODYS, own_id + 1)
     at.puts(0.06, "producer_id", *others)
     at.puts(0.05, "transactional_id", OTHER_GROUP)
 

@@ -1,14 +1,15 @@
 """The table of requests: which members send them, how often, and in which order."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from harness.apis.table import descriptor
-from harness.search import other_requests, requests
+from harness.search import access_requests, other_requests, record_requests, requests, tool_requests
 from harness.search.moves import Ask, GroupType, Move, Wait
 from harness.search.situation import Membership, Situation
 from harness.search.tempo import Tempo
+from harness.search.theme import Theme
 
 _CLASSIC, _CONSUMER, _SHARE, _STREAMS = GroupType
 
@@ -27,6 +28,12 @@ class RequestRow:
     """The first version to use."""
     is_of_producer: bool = False
     """Whether only an actor that became a producer sends it."""
+    theme: Theme | None = None
+    """The theme of the conversations that contain it; None for all."""
+    is_of_one_release: bool = False
+    """Whether releases answer it in different ways that no behaviour names, so that only faults are
+    searched for with it.
+    """
 
 
 def _weights(
@@ -35,6 +42,8 @@ def _weights(
     return {_CLASSIC: classic, _CONSUMER: consumer, _SHARE: share, _STREAMS: streams}
 
 
+_OF_ONE_RELEASE: Final = ("ApiVersions", "CreateTopics", "DescribeConfigs")
+"""Requests whose answers have the release's own versions, or its own configurations."""
 REQUESTS: Final[Mapping[str, RequestRow]] = {
     "JoinGroup": RequestRow(choose=requests.join_group, weights=_weights(10, 1, 1, 1)),
     "SyncGroup": RequestRow(choose=requests.sync_group, weights=_weights(8)),
@@ -74,7 +83,9 @@ REQUESTS: Final[Mapping[str, RequestRow]] = {
     "ShareAcknowledge": RequestRow(
         choose=other_requests.share_acknowledge, weights=_weights(share=6), is_alone=True
     ),
-    "Produce": RequestRow(choose=other_requests.produce, weights=_weights(share=4), is_alone=True),
+    "Produce": RequestRow(
+        choose=record_requests.produce, weights=_weights(1, 1, 4, 1), is_alone=True, first_version=3
+    ),
     "Metadata": RequestRow(choose=other_requests.metadata, weights=_weights(0, 1, 5, 0), first_version=10),
     "StreamsGroupHeartbeat": RequestRow(
         choose=other_requests.streams_group_heartbeat, weights=_weights(consumer=1, share=1, streams=25)
@@ -89,7 +100,57 @@ REQUESTS: Final[Mapping[str, RequestRow]] = {
     "TxnOffsetCommit": RequestRow(
         choose=other_requests.txn_offset_commit, weights=_weights(14, 14), is_of_producer=True
     ),
-    "EndTxn": RequestRow(choose=other_requests.end_txn, weights=_weights(9, 9), is_of_producer=True),
+    "EndTxn": RequestRow(choose=other_requests.end_txn, weights=_weights(9, 9, 3), is_of_producer=True),
+    **{
+        api: RequestRow(
+            choose=choose,
+            weights=_weights(often, often, often, often),
+            is_alone=True,
+            theme=theme,
+            is_of_one_release=api in _OF_ONE_RELEASE,
+        )
+        for theme, api, choose, often in (
+            (Theme.ACCESS, "CreateAcls", access_requests.create_acls, 4),
+            (Theme.ACCESS, "DescribeAcls", access_requests.describe_acls, 1),
+            (Theme.CONFIGS, "IncrementalAlterConfigs", access_requests.incremental_alter_configs, 12),
+            (Theme.CONFIGS, "DescribeConfigs", access_requests.describe_configs, 3),
+            (Theme.CONFIGS, "ListConfigResources", tool_requests.list_config_resources, 1),
+            (Theme.LOGS, "Fetch", tool_requests.fetch, 4),
+            (Theme.LOGS, "ListOffsets", tool_requests.list_offsets, 4),
+            (Theme.LOGS, "OffsetForLeaderEpoch", tool_requests.offset_for_leader_epoch, 2),
+            (Theme.LOGS, "DeleteRecords", tool_requests.delete_records, 3),
+            (Theme.LOGS, "DescribeLogDirs", tool_requests.describe_log_dirs, 2),
+            (Theme.TOPICS, "CreateTopics", tool_requests.create_topics, 3),
+            (Theme.TOPICS, "DeleteTopics", tool_requests.delete_topics, 3),
+            (Theme.TOPICS, "CreatePartitions", tool_requests.create_partitions, 3),
+            (Theme.TOPICS, "DescribeTopicPartitions", tool_requests.describe_topic_partitions, 2),
+            (Theme.TRANSACTIONS, "WriteTxnMarkers", record_requests.write_txn_markers, 3),
+            (Theme.TRANSACTIONS, "ListTransactions", record_requests.list_transactions, 3),
+            (Theme.CLUSTER, "ApiVersions", tool_requests.api_versions, 3),
+            (Theme.CLUSTER, "DescribeCluster", tool_requests.describe_cluster, 2),
+            (Theme.CLUSTER, "DescribeQuorum", tool_requests.describe_quorum, 2),
+        )
+    },
+    "AddPartitionsToTxn": RequestRow(
+        choose=record_requests.add_partitions_to_txn,
+        weights=_weights(20, 20, 20),
+        is_alone=True,
+        is_of_producer=True,
+        theme=Theme.TRANSACTIONS,
+    ),
+    **{
+        api: RequestRow(choose=choose, weights=_weights(share=5), is_alone=True, theme=Theme.STATES)
+        for api, choose in (
+            ("InitializeShareGroupState", record_requests.initialize_share_group_state),
+            ("ReadShareGroupState", record_requests.read_share_group_state),
+            ("WriteShareGroupState", record_requests.write_share_group_state),
+            ("DeleteShareGroupState", record_requests.delete_share_group_state),
+            ("ReadShareGroupStateSummary", record_requests.read_share_group_state_summary),
+        )
+    },
+    "StreamsGroupTopologyDescriptionUpdate": RequestRow(
+        choose=record_requests.update_topology_description, weights=_weights(streams=2), is_alone=True
+    ),
 }
 """The requests of made conversations, by API."""
 DESCRIBES: Final[Mapping[GroupType, str]] = {
@@ -106,6 +167,13 @@ NEXT_IN_TRANSACTION: Final[Mapping[str, str]] = {
     "EndTxn": "AddOffsetsToTxn",
 }
 """The next request in a producer's transaction, by its last one."""
+NEXT_WITH_RECORDS: Final[Mapping[str, str]] = {
+    "InitProducerId": "AddPartitionsToTxn",
+    "AddPartitionsToTxn": "Produce",
+    "Produce": "EndTxn",
+    "EndTxn": "AddPartitionsToTxn",
+}
+"""The same in a transaction that writes records."""
 _ENDS_TRANSACTION: Final = ("InitProducerId", "EndTxn")
 """Requests that are answered before a transaction has ended in all logs."""
 _GOES_ON: Final[Mapping[str, str]] = {
@@ -120,6 +188,17 @@ _RIGHT: Final[Mapping[Membership, Sequence[str]]] = {
     Membership.JOINED: ("SyncGroup",),
     Membership.SYNCED: ("Heartbeat", "OffsetCommit", "OffsetFetch", "JoinGroup", "LeaveGroup"),
 }
+_RIGHT_OF_SHARES: Final[Mapping[Membership, Sequence[str]]] = {
+    Membership.OUTSIDE: ("ShareGroupHeartbeat",),
+    Membership.SYNCED: ("ShareFetch", "ShareFetch", "ShareAcknowledge", "ShareAcknowledge", "Produce"),
+}
+_RIGHT_OF: Final[Mapping[GroupType, Mapping[Membership, Sequence[str]]]] = {
+    _CLASSIC: _RIGHT,
+    _CONSUMER: {Membership.OUTSIDE: ("ConsumerGroupHeartbeat",)},
+    _SHARE: _RIGHT_OF_SHARES,
+    _STREAMS: {Membership.OUTSIDE: ("StreamsGroupHeartbeat",)},
+}
+_RIGHT_SHARES: Final[Mapping[GroupType, float]] = {_CLASSIC: 0.5, _CONSUMER: 0.3, _SHARE: 0.65, _STREAMS: 0.3}
 _IN_STATE: Final[Mapping[str, Mapping[str, int]]] = {
     "CompletingRebalance": {"OffsetCommit": 3, "SyncGroup": 2, "Heartbeat": 2},
     "PreparingRebalance": {"JoinGroup": 2, "Heartbeat": 2, "SyncGroup": 2},
@@ -130,7 +209,11 @@ _IN_STATE: Final[Mapping[str, Mapping[str, int]]] = {
 
 
 def asked(
-    versions: Mapping[str, Sequence[int]], tempo: Tempo, *, has_transactions: bool
+    versions: Mapping[str, Sequence[int]],
+    tempo: Tempo,
+    *,
+    has_transactions: bool,
+    themes: Collection[Theme] = (),
 ) -> Mapping[str, Sequence[int]]:
     """Return the versions of the requests that are sent at a tempo, by API."""
     useful = {
@@ -143,6 +226,7 @@ def asked(
         for api, served in useful.items()
         if served
         and not (REQUESTS[api].is_alone and tempo.shares_broker)
+        and REQUESTS[api].theme in (None, *themes)
         and (has_transactions or descriptor(api).transactions == () or api == "Produce")
     }
 
@@ -158,19 +242,25 @@ def is_unsettled(moves: Sequence[Move], settles_ms: int) -> bool:
     return False
 
 
+def _has_sense(at: Situation, api: str) -> bool:
+    """Return whether a request may be answered without an error as far as the actor's share session goes."""
+    return api != "ShareAcknowledge" or bool(at.session_epoch)
+
+
 def chosen_api(at: Situation) -> str:
     """Choose an actor's request: mostly the proper one, or one with special rules in the group's state."""
     group_type = at.speaker.group_type
     if at.next_in_transaction is not None and at.chance(_TRANSACTION_SHARE):
         return at.next_in_transaction
-    if group_type is GroupType.CLASSIC:
-        right = [api for api in _RIGHT[at.membership] if api in at.versions]
-        if right and at.chance(0.5):
-            return at.rng.choice(right)
+    rights = _RIGHT_OF[group_type].get(at.membership, _RIGHT_OF[group_type][Membership.OUTSIDE])
+    right = [api for api in rights if api in at.versions and _has_sense(at, api)]
+    if right and at.chance(_RIGHT_SHARES[group_type]):
+        return at.rng.choice(right)
     served = [
         api
         for api in at.versions
         if REQUESTS[api].weights[group_type]
+        and _has_sense(at, api)
         and (at.next_in_transaction is not None or not REQUESTS[api].is_of_producer)
     ]
     factors = _IN_STATE.get(at.state or "", {})

@@ -8,10 +8,15 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, TypeVar
 
+from harness.scenario.messages import OWN, Own
+from harness.scenario.values import Plus, Ref
+from harness.search.by_field import AS_FIELDS, takes_own
 from harness.search.moves import Act, Ask, Hear, Move, Stay, Wait, joined
 
 T = TypeVar("T")
 _SHORT_WAITS_MS: Final = (1, 10, 100, 1_000, 5_000, 10_000, 30_000, 60_000)
+_NUMBERS: Final = ("generation_id", "member_epoch", "producer_id", "producer_epoch")
+_NOBODYS: Final = 99
 _STAY_MS: Final = 400
 """How long a request stays parked in a shrunk script: long enough for a broker that answers it at once."""
 
@@ -69,7 +74,7 @@ async def shrunk(candidate: Candidate, first_of: FirstOf[Candidate]) -> Candidat
         before = kept
         kept = await _improved(kept, _without_actor, first_of)
         kept = replace(kept, moves=await minimal(kept.moves, first_without))
-        for ways in (_together, _waits_together, _simplified):
+        for ways in (_together, _waits_together, _simplified, _unlearnt):
             kept = await _improved(kept, ways, first_of)
         if kept == before:
             return kept
@@ -118,6 +123,28 @@ def _simplified(kept: Candidate) -> Iterator[Candidate]:
             yield replace(kept, moves=(*kept.moves[:index], plainer, *kept.moves[index + 1 :]))
 
 
+def _unlearnt(kept: Candidate) -> Iterator[Candidate]:
+    """Yield candidates in which a request has a number that nobody learns, and an earlier move is gone.
+
+    A wrong generation need not be a past one.
+    """
+    for index, move in enumerate(kept.moves):
+        for name in _learnt_numbers(move) if isinstance(move, Ask) else ():
+            assert isinstance(move, Ask), "nobody else has numbers"
+            unlearnt = replace(move, arguments={**move.arguments, name: _NOBODYS})
+            for gone in range(index):
+                before = (*kept.moves[:gone], *kept.moves[gone + 1 : index])
+                yield replace(kept, moves=(*before, unlearnt, *kept.moves[index + 1 :]))
+
+
+def _learnt_numbers(move: Ask) -> Iterator[str]:
+    """Yield the arguments of a request that are numbers which its actor has learnt."""
+    for name in _NUMBERS:
+        value = move.arguments.get(name, OWN if takes_own(move.api, name) else None)
+        if isinstance(value, Own | Ref | Plus):
+            yield name
+
+
 def _plainer(move: Move) -> Iterator[Move]:
     match move:
         case Wait(duration_ms=waited):
@@ -134,7 +161,7 @@ def _plainer(move: Move) -> Iterator[Move]:
 
 def _plainer_arguments(move: Ask) -> Iterator[Ask]:
     """Yield the request without one argument, or without one item of an argument with several."""
-    for name in move.arguments:
+    for name in [each for each in move.arguments if each != AS_FIELDS]:
         rest = {other: value for other, value in move.arguments.items() if other != name}
         yield replace(move, arguments=rest)
     for name, value in move.arguments.items():

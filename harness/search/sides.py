@@ -14,7 +14,7 @@ from harness.runner.recorder import EventPosition, Recorder, recorder_of
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import ActorSheet, Script, Send, Step
 from harness.search.judging import Answer
-from harness.search.moves import ALL_SHEETS, GROUPS
+from harness.search.moves import GROUPS, SHEETS_WITH_GUESTS
 from harness.targets.base.interface import Broker, BrokerSession, Connection, PermittedValue
 from harness.targets.reference.connection import ReferenceConnection
 from harness.targets.reference.draws import Draws
@@ -66,7 +66,10 @@ class Side:
             draws: the ids that the reference draws; its own if None.
         """
         with self._around():
-            broker = await self._broker(script.broker_config)
+            try:
+                broker = await self.broker(script.broker_config)
+            except Exception as error:  # noqa: BLE001 - failures of a reference are searched for
+                return _never_started(script, error)
             live = RecordedRun(replace(script, steps=()), _opened(broker, script.id, draws), broker)
             live.interpreter.script = script
             live.interpreter.before_step = _Pace(live.session, pace).before if pace else None
@@ -84,7 +87,7 @@ class Side:
             script: the script, without steps.
             notes_answers: whether all answers are noted, to compare them with those of a broker.
         """
-        broker = await self._broker(script.broker_config)
+        broker = await self.broker(script.broker_config)
         return LiveRun(script, _opened(broker, script.id), broker, notes_answers=notes_answers)
 
     async def answers_alike(self, script: Script, tape: Collection[Taped]) -> bool:
@@ -95,7 +98,10 @@ class Side:
             tape: all that was done to the other reference.
         """
         with self._around():
-            broker = await self._broker(script.broker_config)
+            try:
+                broker = await self.broker(script.broker_config)
+            except Exception:  # noqa: BLE001 - failures of a reference are searched for
+                return False
             session = _opened(broker, script.id)
             try:
                 return await is_alike(session, tape)
@@ -106,14 +112,19 @@ class Side:
 
     async def versions(self) -> Mapping[str, range]:
         """Return the served versions, by API."""
-        broker = await self._broker({})
+        broker = await self.broker({})
         return {
             API_NAMES[each.api_key]: range(each.min_version, each.max_version + 1)
             for each in broker.description.api_ranges
             if each.api_key in API_NAMES
         }
 
-    async def _broker(self, config: Mapping[str, str]) -> ReferenceBroker:
+    async def broker(self, config: Mapping[str, str]) -> ReferenceBroker:
+        """Return the broker with a configuration, started if need be.
+
+        Raises:
+            TargetError: it cannot be started.
+        """
         key = tuple(sorted(config.items()))
         if key not in self._brokers:
             broker = await self.target.start(
@@ -194,7 +205,7 @@ _GROUP_IDS: Final = {name: f"{_PREFIX}.{name}" for name in GROUPS}
 
 def _recorder(script: Script, write: Callable[[Event], None]) -> Recorder:
     # All actors of the cast, so that ids get the same names however few actors a script keeps.
-    whole = replace(script, actors=ALL_SHEETS)
+    whole = replace(script, actors=SHEETS_WITH_GUESTS)
     return recorder_of(whole, run_id=_RUN_ID, target="reference", groups=_GROUP_IDS, write=write)
 
 
@@ -219,6 +230,15 @@ class RecordedRun:
         step = max((event.step for event in self.events), default=0)
         place = EventPosition(step=step, api=sent[-1].api if sent else None)
         self.interpreter.recorder.note(EventKind.HARNESS_ERROR, place, f"{type(error).__name__}: {error}")
+
+
+def _never_started(script: Script, error: Exception) -> tuple[Event, ...]:
+    """Return the events of a conversation for which the reference could not be prepared."""
+    events: list[Event] = []
+    recorder = recorder_of(script, run_id=_RUN_ID, target="reference", groups=_GROUP_IDS, write=events.append)
+    place = EventPosition(step=0, api=None)
+    recorder.note(EventKind.HARNESS_ERROR, place, f"{type(error).__name__}: {error}")
+    return tuple(events)
 
 
 class LastAnswer(NamedTuple):

@@ -5,15 +5,14 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cache
-from inspect import signature
 from random import Random
 from typing import Final, TypeAlias
 
 from harness.scenario.ask import UNKNOWN_TOPIC_ID
 from harness.scenario.messages import OWN
 from harness.scenario.values import Ref, TopicId
-from harness.search.moves import BUILDERS, OTHER_GROUP, GroupType, Speaker
+from harness.search.by_field import request_of, usual_version
+from harness.search.moves import OTHER_GROUP, GroupType, Speaker
 from harness.search.tempo import VIRTUAL, Tempo
 from harness.wire.schema import request_shape
 
@@ -21,6 +20,10 @@ MISSING_TOPIC: Final = "nowhere"
 """The name of a topic that does not exist."""
 Arguments: TypeAlias = dict[str, object]
 """Arguments of a request builder, by name."""
+
+
+Acquired: TypeAlias = tuple[str, int, int, int, int]
+"""Acquired records: topic, partition, first and last offset, delivery count."""
 
 
 class Membership(StrEnum):
@@ -56,6 +59,8 @@ class Situation:
     """Returns the weight of a request; 1 is usual."""
     session_epoch: int = 0
     """The epoch of the actor's share session."""
+    acquired: Sequence[Acquired] = ()
+    """What the actor's last ShareFetch acquired."""
     next_in_transaction: str | None = None
     """The next request in the actor's transaction; None if it is not a producer."""
     arguments: Arguments = field(default_factory=dict)
@@ -142,13 +147,6 @@ class Situation:
 
 def _unknown_fields(api: str, arguments: Arguments) -> AbstractSet[str]:
     """Return the fields of a request that its version lacks; raises TypeError if it needs more arguments."""
-    request = BUILDERS[api](**arguments)
+    request = request_of(api, arguments)
     written = {name for name, value in request.fields.items() if value is not OWN}
     return written - request_shape(api, request.version).fields.keys()
-
-
-@cache
-def usual_version(api: str) -> int:
-    """Return the version that scenarios use by default."""
-    found = signature(BUILDERS[api]).parameters.get("version")
-    return 0 if found is None else int(found.default)

@@ -24,6 +24,8 @@ class Tempo:
     """How much later than a deadline a wait may end; earlier if negative."""
     configs_of: Mapping[GroupType, Sequence[Mapping[str, str]]] = field(default_factory=dict)
     """More configurations, for conversations about a type of group: elsewhere they would change nothing."""
+    access_configs: Sequence[Mapping[str, str]] = ({},)
+    """Configurations for conversations in which rights matter."""
     margin_ms: int = 0
     """The distance that moves keep from a deadline: a broker might be on the other side of it."""
     step_lag_ms: float = 0.0
@@ -38,23 +40,52 @@ class Tempo:
     """Whether other conversations run on the same broker."""
 
 
+_AUTHORIZER: Final = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
 VIRTUAL: Final = Tempo(
     configs=(
-        *({},) * 6,
+        *({},) * 12,
         {"group.max.size": "2"},
         {"group.initial.rebalance.delay.ms": "3000"},
+        {"offset.metadata.max.bytes": "5"},
+        {"message.max.bytes": "1000", "offsets.commit.timeout.ms": "2000"},
+        *({"group.coordinator.append.linger.ms": "50"},) * 2,
+        *({"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": "65000"},) * 3,
     ),
     configs_of={
         GroupType.CONSUMER: (
             {"group.consumer.max.size": "2"},
             {"group.consumer.migration.policy": "disabled"},
+            {"group.consumer.migration.policy": "upgrade"},
+            {"group.consumer.migration.policy": "downgrade"},
+            {"group.consumer.regex.refresh.interval.ms": "20000"},
+            {"group.coordinator.rebalance.protocols": "classic"},
+            {"group.version": "0", "group.coordinator.rebalance.protocols": "classic,consumer"},
+            {"group.consumer.assignment.interval.ms": "2000"},
         ),
-        GroupType.SHARE: ({"group.share.max.size": "1"},),
+        GroupType.SHARE: (
+            {"group.share.max.size": "1"},
+            {"group.share.max.share.sessions": "1"},
+            {"group.share.delivery.count.limit": "2"},
+            {"group.share.enable": "false"},
+            {"share.version": "0"},
+            {"errors.deadletterqueue.auto.create.topics.enable": "true"},
+            {
+                "group.share.min.record.lock.duration.ms": "1000",
+                "group.share.record.lock.duration.ms": "1000",
+            },
+        ),
         GroupType.STREAMS: (
             *({"group.streams.num.standby.replicas": "1"},) * 4,
             {"group.streams.max.size": "1"},
+            {"streams.version": "0"},
+            {"group.streams.num.warmup.replicas": "1", "group.streams.acceptable.recovery.lag": "0"},
+            {"group.streams.rack.aware.assignment.tags": "zone", "group.streams.num.standby.replicas": "1"},
         ),
     },
+    access_configs=(*(_AUTHORIZER,) * 4, {**_AUTHORIZER, "allow.everyone.if.no.acl.found": "true"}),
     waits_ms=(1, 100, 1_000, 5_000, 20_000, 60_000),
     longest_wait_ms=120_000,
     stays_ms=(10, 100, 1_000),

@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Final
 
 from harness.scenario import Capability, ask, streams
+from harness.scenario.messages import Own
 from harness.scenario.script import Receive
 from harness.scenario.values import GroupRef, Plus, Ref
+from harness.search.by_field import builder_of, request_of
 from harness.search.hunt import Cluster
 from harness.search.moves import (
     BRINGS_IN,
-    BUILDERS,
     Act,
     Ask,
+    HangUp,
     Hear,
     Move,
     Speaker,
@@ -53,6 +55,7 @@ _CONSTANTS: Final[Sequence[tuple[object, str]]] = (
 
 
 _NAMES: Final = (
+    "OWN",
     "Capability",
     "Conversation",
     "TopicId",
@@ -63,9 +66,11 @@ _NAMES: Final = (
     "group_record",
     "group_tombstone",
     "in_any_order",
+    "logged_member",
     "offset_record",
     "offset_tombstone",
     "one_of",
+    "record_of_type",
     "scenario",
 )
 """Names that a scenario may import."""
@@ -201,6 +206,9 @@ class _Body:
 
     def _lines(self, move: Move) -> list[str]:
         match move:
+            case HangUp():
+                self._asked.pop((move.actor, move.is_aside), None)
+                return [f"{_actor(move)}.disconnects()"]
             case Act(action=action):
                 return [*self._stops_awaiting(), f"conversation.{action}"]
             case Wait(duration_ms=waited):
@@ -210,6 +218,11 @@ class _Body:
             case Hear():
                 api = self._asked[move.actor, move.is_aside].pop(0)
                 return [f"{_actor(move)}.receives({self._expected(api)})"]
+            case Ask():
+                return self._asking(move)
+
+    def _asking(self, move: Ask) -> list[str]:
+        match move:
             case Ask(is_repeated=True):
                 until = f"until=expect.response({_quoted(move.api)}, error_code={_quoted(_SUCCESS)})"
                 return _called(f"{_actor(move)}.repeats", [_request(move), [until]])
@@ -296,16 +309,22 @@ def _one_of(patterns: Sequence[str]) -> str:
 def _brought_in(speaker: Speaker) -> str:
     maker, keyword = BRINGS_IN[speaker.group_type]
     seat = "" if speaker.instance_id is None else f", {keyword}={_quoted(speaker.instance_id)}"
+    if speaker.principal is not None:
+        seat += f", principal={_quoted(speaker.principal)}"
     return f"{speaker.name} = conversation.{maker}({_quoted(speaker.name)}{seat})"
 
 
-def _actor(move: Ask | Hear | Stay) -> str:
+def _actor(move: Ask | Hear | Stay | HangUp) -> str:
     return f"{move.actor}.aside" if move.is_aside else move.actor
 
 
 def _request(move: Ask) -> list[str]:
+    builder = builder_of(move.api, move.arguments)
+    if builder is None:
+        made = request_of(move.api, move.arguments)
+        fields = [[f"{name}={_code(value)}"] for name, value in made.fields.items()]
+        return _called("ask.request", [[_quoted(move.api)], [f"{made.version}"], *fields])
     arguments = [[f"{name}={_code(value)}"] for name, value in move.arguments.items()]
-    builder = BUILDERS[move.api]
     prefix = "" if builder.__module__ == streams.__name__ else "ask."
     return _called(f"{prefix}{builder.__name__}", arguments)
 
@@ -331,6 +350,8 @@ def _code(value: object) -> str:
             return f"{_code(base)} {'+' if addend >= 0 else '-'} {abs(addend)}"
         case GroupRef(name):
             return f"conversation.group({_quoted(name)})"
+        case Own():
+            return "OWN"
         case Mapping():
             return f"{{{', '.join(f'{_plain(key)}: {_code(item)}' for key, item in value.items())}}}"
         case tuple():

@@ -23,7 +23,8 @@ from harness.mutants.campaign import Order as Every
 from harness.mutants.campaign import chosen_mutants
 from harness.mutants.model import Fate, Trial
 from harness.search.corpus import Corpus
-from harness.search.hunt import Cluster, Harvest, Hunt, Order
+from harness.search.hunt import Cluster, Harvest, Hunt, Order, common_versions
+from harness.search.sides import Side
 from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import VariantTarget
 from harness.trace.files import read_records
@@ -130,6 +131,11 @@ def report(results: Sequence[Sought], equivalent: int) -> Iterator[str]:
     yield f"listed as equivalent, and left out: {equivalent}"
 
 
+async def _messages_read(profile: str) -> None:
+    side = Side(VariantTarget(reference_profile(profile)))
+    await common_versions(side, side, of_one_release=True)
+
+
 def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("records", type=Path, help="mutants.jsonl of `kafka-conformance mutate --out`")
@@ -151,8 +157,10 @@ def main(arguments: Sequence[str]) -> None:
     def search(trial: Trial) -> Sought:
         return sought_here(trial, options.profile, seed=options.seed, limit_s=options.limit)
 
-    # Mutants are derived once, before the processes of searches are forked: that takes seconds.
+    # Mutants are derived and messages are read once, before the processes of searches are forked: both
+    # take seconds.
     chosen_mutants(Every(scripts={}, profiles=(options.profile,)))
+    asyncio.run(_messages_read(options.profile))
     results = []
     for trial in wanted[: options.first]:
         results.append(sought(trial, search, options.limit))

@@ -7,11 +7,12 @@ from random import Random
 import pytest
 
 from harness.scenario.errors import ScenarioError
+from harness.scenario.messages import OWN
 from harness.scenario.values import GroupRef, Ref, TopicId
 from harness.search.corpus import Corpus, Kept, kept_from_json, kept_to_json
 from harness.search.coverage import HAS_BRANCHES, Pair, outcome_of
 from harness.search.hunt import Harvest, Hunt, Order
-from harness.search.moves import Act, Ask, Hear, Stay, Wait
+from harness.search.moves import Act, Ask, HangUp, Hear, Stay, Wait
 from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import VariantTarget
 
@@ -31,6 +32,8 @@ _MOVES = (
     Hear(actor="ana"),
     Wait(duration_ms=5),
     Act(action="restarts_coordinator()"),
+    HangUp(actor="ana", is_aside=True),
+    Ask(actor="ana", api="LeaveGroup", arguments={"group_id": OWN, "as_fields": True}),
 )
 _PAIR = Pair("no group", "OffsetCommit", "NONE")
 

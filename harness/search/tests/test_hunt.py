@@ -136,6 +136,23 @@ def test_a_fault_in_the_code_is_found_and_shrunk() -> None:
     assert len(cluster.script.steps) <= _STEPS_MAX
 
 
+def test_a_fault_that_keeps_the_reference_from_starting_is_found() -> None:
+    target = _reference("4.4")
+    order = Order(
+        target=target,
+        against=target,
+        mutant="broker.routing:route:and-or-exchanged:0",
+        steps=200,
+        seed=_SEED,
+        stops_at_first=True,
+    )
+
+    cluster = _only(asyncio.run(Hunt(order, lambda _harvest, _cluster: None).run()))
+
+    assert "the reference fails: TargetError" in cluster.difference.expected
+    assert len(cluster.candidate.moves) == 1
+
+
 def test_a_mutant_is_named_by_its_id_alone() -> None:
     with pytest.raises(TargetError, match="0 mutants match 'nothing:like:that:0'"):
         mutated(_reference("4.4"), "nothing:like:that:0")

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from harness.search.moves import Ask, Wait
+from harness.search.by_field import AS_FIELDS
+from harness.search.moves import Ask, Wait, script_of
 from harness.search.shrinking import Candidate, minimal, one_by_one, shrunk
 
 
@@ -58,3 +59,35 @@ def test_time_passes_once_where_it_passed_twice() -> None:
     found = asyncio.run(shrunk(Candidate(moves=waits, broker_config={}), one_by_one(still)))
 
     assert found.moves == (Wait(duration_ms=30_000),)
+
+
+def test_a_number_that_has_only_to_be_wrong_need_not_be_learnt() -> None:
+    moves = (
+        Ask(actor="ana", api="JoinGroup"),
+        Ask(actor="bob", api="JoinGroup"),
+        Ask(actor="ana", api="Heartbeat"),
+    )
+
+    async def still(candidate: Candidate) -> bool:
+        """Need a heartbeat of a generation that is not the last one that somebody joined."""
+        joined = [each for each in candidate.moves[:-1] if isinstance(each, Ask) and each.api == "JoinGroup"]
+        last = candidate.moves[-1]
+        is_wrong = isinstance(last, Ask) and last.arguments.get("generation_id") == 99
+        return bool(joined) and (len(joined) > 1 or is_wrong)
+
+    found = asyncio.run(shrunk(Candidate(moves=moves, broker_config={}), one_by_one(still)))
+
+    assert len(found.moves) == 2
+
+
+def test_fields_stay_fields_while_they_get_fewer() -> None:
+    arguments = {"version": 8, "topics": (), "group_id": "other", AS_FIELDS: True}
+    moves = (Ask(actor="ana", api="OffsetFetch", arguments=arguments),)
+
+    async def still(candidate: Candidate) -> bool:
+        script_of(candidate.moves, script_id="search/x", broker_config={})
+        return bool(candidate.moves)
+
+    found = asyncio.run(shrunk(Candidate(moves=moves, broker_config={}), one_by_one(still)))
+
+    assert found.moves == (Ask(actor="ana", api="OffsetFetch", arguments={AS_FIELDS: True}),)

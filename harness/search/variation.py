@@ -1,0 +1,72 @@
+"""Vary one value anywhere in a request."""
+
+from collections.abc import Mapping
+from random import Random
+from typing import Final, TypeAlias
+
+from harness.scenario.ask import UNKNOWN_TOPIC_ID
+from harness.scenario.values import GroupRef, Ref, TopicId
+from harness.search.by_field import AS_FIELDS, request_of
+from harness.search.moves import OTHER_GROUP
+
+_Place: TypeAlias = tuple[str | int, ...]
+_NUMBERS: Final = (-1, 0, 1, 2, 99)
+
+
+def varied(value: object, chance: Random) -> object:
+    """Return a request's value with another value at one random place in it."""
+    places = list(_places(value))
+    return _replaced(value, chance.choice(places), chance) if places else value
+
+
+def varied_request(api: str, arguments: Mapping[str, object], chance: Random) -> dict[str, object]:
+    """Return the arguments of a request with another value in one of its fields."""
+    request = request_of(api, arguments)
+    fields = varied(dict(request.fields), chance)
+    assert isinstance(fields, dict), "a request stays one"
+    return {**fields, "version": request.version, AS_FIELDS: True}
+
+
+def _places(value: object, above: _Place = ()) -> list[_Place]:
+    """Return the places of all values that can be varied, the lists among them."""
+    found: list[_Place] = []
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            found += _places(item, (*above, name))
+        return found
+    if isinstance(value, tuple):
+        for index, item in enumerate(value):
+            found += _places(item, (*above, index))
+    return [*found, above] if isinstance(value, int | str | tuple | GroupRef | Ref | TopicId) else found
+
+
+def _replaced(value: object, place: _Place, chance: Random) -> object:
+    if not place:
+        return _other(value, chance)
+    first, rest = place[0], place[1:]
+    if isinstance(value, Mapping):
+        return {
+            name: _replaced(item, rest, chance) if name == first else item for name, item in value.items()
+        }
+    assert isinstance(value, tuple), "a place leads into a structure or a list"
+    return tuple(
+        _replaced(item, rest, chance) if index == first else item for index, item in enumerate(value)
+    )
+
+
+def _other(value: object, chance: Random) -> object:
+    match value:
+        case bool():
+            return not value
+        case int():
+            return chance.choice((value - 1, value + 1, *_NUMBERS))
+        case str():
+            return chance.choice(("", "nowhere", f"{value}-2", value[:-1]))
+        case tuple():
+            return chance.choice(((), value[1:], (*value, *value[-1:])))
+        case GroupRef():
+            return chance.choice((OTHER_GROUP, "", "nowhere"))
+        case Ref():
+            return chance.choice((value - 1, value + 1))
+        case _:
+            return UNKNOWN_TOPIC_ID
