@@ -36,7 +36,8 @@ def answer_read(shard: CoordinatorShard, token: ResponseToken, read: Callable[[]
     """
     answers = shard.answers_of(read)
     reason = _UNWRITTEN_REASON if len(answers) > 1 else ORDER_REASON
-    values = tuple(islice(chain.from_iterable(_values(shard, each) for each in answers), MOST_ORDERS))
+    most = MOST_ORDERS // len(answers)
+    values = tuple(chain.from_iterable(islice(_values(shard, each), most) for each in answers))
     permitted = (Permitted(field="groups", any_of=values, reason=reason),) if len(values) > 1 else ()
     shard.respond(token, answers[0], permitted)
 
