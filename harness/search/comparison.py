@@ -116,7 +116,7 @@ class Comparison:
             count: how many conversations to make.
         """
         return RoundOrder(
-            reference=self._with(self.switched),
+            reference=self._reference_with(self.switched),
             base_config=self._base_config,
             versions=self.versions,
             configs=self.configs,
@@ -274,9 +274,9 @@ class Comparison:
         return other if found is not None and cause_of(found) == cause else None
 
     def _side_with(self, names: Sequence[str]) -> Side:
-        return Side(self._with(names), base_config=self._base_config)
+        return Side(self._reference_with(names), base_config=self._base_config)
 
-    def _with(self, names: Sequence[str]) -> VariantTarget:
+    def _reference_with(self, names: Sequence[str]) -> VariantTarget:
         target = self._plain
         for each in names:
             target = variant_of(target, (each,), flipped(target, each))

@@ -1,7 +1,7 @@
 """Find the first difference between two conversations of one script, and its cause."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -94,24 +94,20 @@ def _timing(events: Sequence[Event], others: Sequence[Event]) -> list[RawDiffere
     """Return the equal answers that came at different times, which in virtual time is not by chance."""
     return [
         RawDifference(
-            step=pair.step,
-            event_sequence=pair.event.sequence,
-            api=pair.event.api,
-            api_version=pair.event.api_version,
+            step=event.step,
+            event_sequence=event.sequence,
+            api=event.api,
+            api_version=event.api_version,
             against=Against.REFERENCE,
             difference_class=DifferenceClass.TIMING,
             field=None,
-            expected=f"after {pair.other.elapsed_ms:g} ms",
-            actual=f"after {pair.event.elapsed_ms:g} ms",
+            expected=f"after {other.elapsed_ms:g} ms",
+            actual=f"after {event.elapsed_ms:g} ms",
         )
-        for pair in aligned(events, others)
-        if pair.answer is not None
-        and pair.event is not None
-        and pair.other is not None
-        and pair.event.kind == pair.other.kind == EventKind.RESPONSE
-        and pair.event.elapsed_ms is not None
-        and pair.other.elapsed_ms is not None
-        and pair.event.elapsed_ms != pair.other.elapsed_ms
+        for event, other in _both_answered(events, others)
+        if event.elapsed_ms is not None
+        and other.elapsed_ms is not None
+        and event.elapsed_ms != other.elapsed_ms
     ]
 
 
@@ -119,22 +115,27 @@ def _permitted(events: Sequence[Event], others: Sequence[Event]) -> list[RawDiff
     """Return the answers to which the two sides permit different values."""
     return [
         RawDifference(
-            step=pair.step,
-            event_sequence=pair.event.sequence,
-            api=pair.event.api,
-            api_version=pair.event.api_version,
+            step=event.step,
+            event_sequence=event.sequence,
+            api=event.api,
+            api_version=event.api_version,
             against=Against.REFERENCE,
             difference_class=DifferenceClass.FIELD_VALUE,
             field=None,
-            expected=f"permitted: {pair.other.permitted}",
-            actual=f"permitted: {pair.event.permitted}",
+            expected=f"permitted: {other.permitted}",
+            actual=f"permitted: {event.permitted}",
         )
-        for pair in aligned(events, others)
-        if pair.event is not None
-        and pair.other is not None
-        and pair.event.kind == pair.other.kind == EventKind.RESPONSE
-        and pair.event.permitted != pair.other.permitted
+        for event, other in _both_answered(events, others)
+        if event.permitted != other.permitted
     ]
+
+
+def _both_answered(events: Sequence[Event], others: Sequence[Event]) -> Iterator[tuple[Event, Event]]:
+    """Yield the responses of both sides to the same request."""
+    for pair in aligned(events, others):
+        event, other = pair.event, pair.other
+        if event is not None and other is not None and event.kind == other.kind == EventKind.RESPONSE:
+            yield event, other
 
 
 def _failures(events: Sequence[Event], others: Sequence[Event]) -> list[RawDifference]:

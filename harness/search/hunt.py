@@ -51,6 +51,11 @@ class Order:
     corpus: Corpus | None = None
     """Conversations to continue, so that new ones reach more; if None, every conversation begins anew."""
 
+    @property
+    def is_of_one_release(self) -> bool:
+        """Whether both sides are one release, one with a fault: only such a search stops at the first."""
+        return self.stops_at_first
+
 
 @dataclass(slots=True, kw_only=True)
 class Cluster:
@@ -134,7 +139,7 @@ class Hunt:
         harvest, order = self.harvest, self._order
         # A fault may keep a reference from starting, and is found then.
         other = self._other if order.mutant is None else self._plain
-        self._versions = await common_versions(self._plain, other, of_one_release=order.stops_at_first)
+        self._versions = await common_versions(self._plain, other, of_one_release=order.is_of_one_release)
         while harvest.steps < order.steps:
             # Virtual time never waits: without this sleep, an interrupt would not get through.
             await asyncio.sleep(0)
@@ -242,7 +247,7 @@ class Hunt:
         return self._found(await self._walked.run(script), await self._other.run(script))
 
     def _found(self, events: Sequence[Event], others: Sequence[Event]) -> RawDifference | None:
-        return found_difference(events, others, of_one_release=self._order.stops_at_first)
+        return found_difference(events, others, of_one_release=self._order.is_of_one_release)
 
     def _avoid(self, cluster: Cluster, cause: Cause) -> None:
         kept = self.harvest.mixtures if cluster.is_mixture else self.harvest.clusters
