@@ -103,7 +103,8 @@ def store_offsets(shard: CoordinatorShard, commit: Commit) -> CoordinatorResult[
 
     Raises:
         CoordinatorError: the group refuses one partition, and thereby all.
-        IllegalStateError: the producer has no epoch, without which no batch can be built.
+        IllegalStateError: the producer has no epoch, without which no batch can be built. In the Java
+            coordinator the write fails instead, which also undoes what the operation has changed.
 
     Source: GroupMetadataManager#storeOffsets (3.9.2), OffsetMetadataManager#commitOffset and
     #commitTransactionalOffset (4.3.1).
@@ -114,8 +115,6 @@ def store_offsets(shard: CoordinatorShard, commit: Commit) -> CoordinatorResult[
     if not accepted:
         return CoordinatorResult(response=response)
     producer = commit.producer
-    if producer is not None and producer.producer_epoch == NO_PRODUCER_EPOCH:
-        raise IllegalStateError("a transactional batch has no producer epoch")
     group_id = commit.group.group_id
     producer_id = NO_PRODUCER_ID if producer is None else producer.producer_id
     match shard.profile.coordinator:
@@ -124,6 +123,8 @@ def store_offsets(shard: CoordinatorShard, commit: Commit) -> CoordinatorResult[
             records = tuple(_record(group_id, producer_id, *each) for each in accepted)
             return CoordinatorResult(records=records, response=response)
         case CoordinatorFamily.SCALA:
+            if producer is not None and producer.producer_epoch == NO_PRODUCER_EPOCH:
+                raise IllegalStateError("a transactional batch has no producer epoch")
             stays = shard.profile.has(Behaviour.REJECTED_COMMIT_STAYS_PENDING)
             last = dict(accepted)
             records = tuple(_record(group_id, producer_id, *each) for each in last.items())

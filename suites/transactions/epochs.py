@@ -47,6 +47,19 @@ def a_commit_without_epoch_breaks_old_brokers(conversation: Conversation) -> Non
     sees(ana, {"orders": {0: 42}})
 
 
+@scenario(
+    "transactions/epoch/negative-after-deletion", source="MemoryRecordsBuilder#close", clauses=("TC-23",)
+)
+def a_commit_without_epoch_may_create_a_group(conversation: Conversation) -> None:
+    """Epoch -1 within a transaction creates a deleted group anew in the Scala coordinator only."""
+    producer = pending(conversation)
+    ana = producer.actor
+    ana.asks(ask.delete_groups(), expect.response("DeleteGroups"))
+
+    ana.asks(producer.commits({"orders": {0: 43}}, producer_epoch=-1), ONE_ANSWER)
+    ana.asks(ask.offset_delete(topics={"orders": ()}), expect.response("OffsetDelete"))
+
+
 @scenario("transactions/epoch/other-transactional-id", source="KIP-890", clauses=("TC-24",))
 def the_transactional_id_is_looked_at_once(conversation: Conversation) -> None:
     """Within a transaction, the transactional id of further TxnOffsetCommits is not checked."""
