@@ -1,11 +1,14 @@
 """What a coordinator loads of an Empty consumer group that a classic member has joined."""
 
-from harness.scenario import Capability, Conversation, ask, expect, scenario
+from harness.scenario import Actor, Capability, Conversation, ask, expect, offset_record, scenario
 from suites.consumer_groups.loading import is_loaded
+from suites.loading.unreadable import GOOD, MANY_PARTITIONS, WRITES, restarts
 from suites.migration.groups import NOT_FOUND, REQUIRED, UNKNOWN, consumer, is_classic, join
-from suites.transactions.producers import announced, ends
+from suites.transactions.producers import Producer, announced, ends, initialised
 
 FREES = "GroupMetadataManager#maybeDeleteEmptyConsumerGroup"
+REPLAYS_SHARE = "GroupMetadataManager#getOrMaybeCreatePersistedShareGroup"
+REPLAYS_STREAMS = "GroupMetadataManager#getOrMaybeCreatePersistedStreamsGroup"
 RESTARTS = (Capability.RESTART,)
 
 
@@ -74,3 +77,57 @@ def a_refused_join_shows_when_a_transaction_ends(conversation: Conversation) -> 
         ask.consumer_group_describe(),
         until=expect.consumer_group_describe(error_code=NOT_FOUND),
     )
+
+
+def _removed_unwritten(conversation: Conversation, partition: int) -> tuple[Actor, Producer]:
+    """Have an Empty consumer group in a partition removed by a refused JoinGroup, which writes nothing."""
+    producer = initialised(conversation.actor("zoe"))
+    conversation.group("main", partition=partition)
+    bob = consumer(conversation)
+    bob.leaves()
+    ana = conversation.actor("ana")
+    ana.asks(join(member_id="invented"), error_code=UNKNOWN)
+    return ana, producer
+
+
+def _loses_its_partition(conversation: Conversation, witness: Actor, producer: Producer) -> None:
+    """Restart the coordinator, and expect that it cannot load the partition of the group."""
+    main, good = conversation.group("main"), conversation.group("good", partition=GOOD)
+    conversation.appends(offset_record("payments", 0, GOOD, group=good), to=good)
+    # What the coordinator itself has written spoils the partition; this record does not.
+    conversation.appends(offset_record("orders", 0, 1), spoils=True)
+    restarts(conversation, producer, main)
+    witness.asks(ask.offset_fetch(), expect.offset_fetch({}, error_code="NOT_COORDINATOR"))
+
+
+@scenario(
+    "migration/empty/share-log",
+    source=REPLAYS_SHARE,
+    clauses=("MG-39", "MG-49"),
+    needs=WRITES,
+    broker_config=MANY_PARTITIONS,
+)
+def a_share_group_in_its_place_costs_the_partition(conversation: Conversation) -> None:
+    """A share group takes the place of an Empty consumer group that a refused JoinGroup removed.
+
+    The log has records of both, and nothing between them. So the partition cannot be loaded any more.
+    """
+    ana, producer = _removed_unwritten(conversation, partition=24)
+    conversation.share_member("sam").enters("payments")
+
+    _loses_its_partition(conversation, ana, producer)
+
+
+@scenario(
+    "migration/empty/streams-log",
+    source=REPLAYS_STREAMS,
+    clauses=("MG-39", "MG-49"),
+    needs=WRITES,
+    broker_config=MANY_PARTITIONS,
+)
+def a_streams_group_in_its_place_costs_the_partition(conversation: Conversation) -> None:
+    """The same with a streams group: its records do not load behind those of the consumer group."""
+    ana, producer = _removed_unwritten(conversation, partition=25)
+    conversation.streams_member("tia").enters()
+
+    _loses_its_partition(conversation, ana, producer)
