@@ -33,7 +33,7 @@ from harness.targets.base.interface import Target
 from harness.trace.beside import scripts_text
 from harness.trace.files import write_records, write_whole
 
-BATCH: Final = 400
+BATCH: Final = 1_600
 """The default number of conversations in a round."""
 JOBS: Final = 128
 """The default number of concurrent conversations; each one mostly waits."""

@@ -93,6 +93,8 @@ class Drive:
     """Whether scripts are fitted to an external broker; not if it is compared with a target that is not."""
     with_needs: Callable[[Sequence[Script], BrokerDescription], Awaitable[Sequence[Script]]] | None = None
     """Returns scripts with the settings that they need of such a broker besides those they ask for."""
+    is_written_again: bool = True
+    """Whether to check for each answer that encoding its fields gives the same bytes."""
     base_config: Mapping[str, str] = field(default_factory=dict)
     """Properties for every broker, which those of a scenario override; an oracle gets its target's here."""
     packing: Packing | None = None
@@ -344,6 +346,7 @@ class Drive:
                 broker_failure=lambda: how_it_ended(broker),
                 rendezvous=rendezvous,
                 witness=None if watch is None else Witness(watch=watch, now_ms=session.now_ms),
+                is_written_again=self.is_written_again,
             )
             await interpreter.run()
 

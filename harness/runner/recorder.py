@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from harness.runner.witness import WitnessedStretch
 from harness.scenario.script import Script
@@ -9,7 +10,7 @@ from harness.targets.base.interface import PermittedValue
 from harness.trace.canonical import Canonicaliser, canonical_json, digest, fields_json, member_prefixes
 from harness.trace.events import Event, EventKind
 from harness.trace.schema import to_json
-from harness.trace.starvation import rounded
+from harness.trace.starvation import Starvation, rounded
 from harness.wire.codec import Decoded, decode_response
 
 
@@ -96,14 +97,14 @@ class Recorder:
 
     def starved(self, place: EventPosition, reported: WitnessedStretch) -> None:
         """Record that the machine kept the harness or the broker from running."""
-        figures = rounded(reported.starvation)
+        fields, note = _said(reported.starvation)
         self._event(
             EventKind.STARVED,
             place,
             at_ms=reported.end_ms,
             elapsed_ms=reported.end_ms - reported.begin_ms,
-            fields=to_json(figures),
-            note=figures.words(),
+            fields=fields,
+            note=note,
         )
 
     def _event(
@@ -161,6 +162,13 @@ class Recorder:
             if alternatives:
                 choices.append({"field": value.field, "any_of": alternatives, "reason": value.reason})
         return canonical_json(choices) if choices else None
+
+
+@lru_cache(maxsize=256)
+def _said(starvation: Starvation) -> tuple[str, str]:
+    """Return figures as JSON and in words; all conversations with a broker report the same ones."""
+    figures = rounded(starvation)
+    return to_json(figures), figures.words()
 
 
 def recorder_of(

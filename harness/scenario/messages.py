@@ -34,6 +34,10 @@ class Own:
     def __repr__(self) -> str:
         return "OWN"
 
+    def __reduce__(self) -> str:
+        # In another process the marker is that of this module.
+        return "OWN"
+
 
 OWN: Final = Own()
 

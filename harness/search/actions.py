@@ -56,16 +56,21 @@ def _hands_over(conversation: Conversation) -> None:
 _HANDED_OVER_CODE: Final = ", ".join(
     f"record_of_type({_ASSIGNMENT_TYPE}, key={key!r}, value={value!r})" for key, value in _HANDED_OVER
 )
+_APPENDS_OFFSET: Final = 'appends(offset_record("orders", 0, 5))'
+_APPENDS_NO_OFFSET: Final = 'appends(offset_tombstone("orders", 0))'
+_APPENDS_NO_GROUP: Final = "appends(group_tombstone())"
+LOADS_WITH_OTHERS: Final = (_APPENDS_OFFSET, _APPENDS_NO_OFFSET, _APPENDS_NO_GROUP)
+"""Appends after which the log loads whatever it has, so that other groups of the partition load, too."""
 ACTIONS: Final[Mapping[str, Callable[[Conversation], None]]] = {
     RESTARTS: Conversation.restarts_coordinator,
     KILLS: Conversation.kills_coordinator,
     MOVES: Conversation.moves_coordinator,
     LENGTHENS: Conversation.lengthens_log,
-    'appends(offset_record("orders", 0, 5))': _appending(offset_record("orders", 0, 5)),
-    'appends(offset_tombstone("orders", 0))': _appending(offset_tombstone("orders", 0)),
+    _APPENDS_OFFSET: _appending(offset_record("orders", 0, 5)),
+    _APPENDS_NO_OFFSET: _appending(offset_tombstone("orders", 0)),
     "appends(group_record(generation=7))": _appending(group_record(generation=7)),
     'appends(group_record(logged_member("nobody")))': _appending(group_record(logged_member("nobody"))),
-    "appends(group_tombstone())": _appending(group_tombstone()),
+    _APPENDS_NO_GROUP: _appending(group_tombstone()),
     f"appends({_HANDED_OVER_CODE})": _hands_over,
 }
 """Actions on a broker, by the code that a scenario has for them."""

@@ -6,11 +6,14 @@ Behaviours that explain earlier findings are switched in the reference, so that 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from random import Random
 from typing import Final
 
 from harness.diff.raw_difference import RawDifference
 from harness.orchestration.starving import starved_runner_of
 from harness.runner.applicable import OF_CONSUMER_GROUPS, has_consumer_groups
+from harness.runner.broker_actions import acts_on_broker
+from harness.runner.sharing import MEETING_SIZE_MAX
 from harness.scenario.script import Script
 from harness.search.differences import Cause, cause_of, first_difference
 from harness.search.drawn import all_draws, draws_of
@@ -21,7 +24,7 @@ from harness.search.made import Made
 from harness.search.request_table import REQUESTS
 from harness.search.rounds import RoundOrder
 from harness.search.sides import Side
-from harness.search.tempo import REAL
+from harness.search.tempo import APPENDING, REAL, RESTARTING, Tempo
 from harness.targets.base.ending import to_its_end
 from harness.targets.base.interface import BrokerDescription, Capability
 from harness.targets.reference.behaviours import behaviour_sheets
@@ -34,6 +37,8 @@ from harness.wire.schema import API_NAMES, has_version
 
 _UNWRITABLE: Final = "join_before_v5_names_no_instance"
 _FIRST_JOIN_WITH_INSTANCES: Final = 5
+_RESTARTS_SHARE: Final = 0.2
+"""The share of rounds in which the coordinator is restarted; they are shorter than the others."""
 
 Heard = tuple[Sequence[Event], Sequence[Event]]
 """The events of both sides in a conversation."""
@@ -64,7 +69,7 @@ class Comparison:
         self._other: VariantTarget | None = None
         self._base_config: Mapping[str, str] = {}
         self._topic_ids: dict[tuple[object, ...], Mapping[str, str]] = {}
-        """Topic ids that brokers drew, by target and configuration."""
+        """Topic ids that brokers drew, by target, configuration, and whether scripts act on the broker."""
         self._quick: Compare
         self._judged: Compare
 
@@ -110,11 +115,14 @@ class Comparison:
     def round_order(self, *, seed: int, begun: int, count: int) -> RoundOrder:
         """Return the order of a round of conversations that all sides can have.
 
+        Some rounds are about a restart, if all targets can be restarted. These are short.
+
         Args:
             seed: the seed of the search.
             begun: how many conversations were made before.
-            count: how many conversations to make.
+            count: how many conversations to make at most.
         """
+        tempo = self._tempo(Random(f"{seed}/{begun}/restart"))  # noqa: S311 - repeatable, not a secret
         return RoundOrder(
             reference=self._reference_with(self.switched),
             base_config=self._base_config,
@@ -122,8 +130,15 @@ class Comparison:
             configs=self.configs,
             seed=seed,
             begun=begun,
-            count=count,
+            count=min(count, MEETING_SIZE_MAX) if tempo.restarts else count,
+            tempo=tempo,
         )
+
+    def _tempo(self, chance: Random) -> Tempo:
+        able = frozenset.intersection(*(each.target.capabilities for each in self._driven))
+        if Capability.RESTART not in able or chance.random() >= _RESTARTS_SHARE:
+            return REAL
+        return chance.choice((RESTARTING, APPENDING) if Capability.WRITE_LOG in able else (RESTARTING,))
 
     async def stop(self) -> None:
         """Stop the targets' brokers."""
@@ -204,14 +219,13 @@ class Comparison:
         return alike is not None and cause_of(alike) == cause_of(found)
 
     async def _topic_ids_of(self, target: DrivenTarget, script: Script) -> Mapping[str, str]:
-        key = (id(target), *sorted(script.broker_config.items()))
+        key = _ids_key(target, script)
         if key not in self._topic_ids:
-            self._topic_ids[key] = await target.topic_ids(script.broker_config)
+            self._topic_ids[key] = await target.topic_ids(script)
         return self._topic_ids[key]
 
     def _known_draws(self, script: Script, events: Sequence[Event]) -> Draws:
-        key = (id(self._target), *sorted(script.broker_config.items()))
-        return draws_of(events, self._topic_ids.get(key, {}))
+        return draws_of(events, self._topic_ids.get(_ids_key(self._target, script), {}))
 
     async def alone(self, script: Script) -> tuple[RawDifference | None, Heard]:
         """Run a script alone; return the first difference, and the events of both sides."""
@@ -286,6 +300,10 @@ class Comparison:
         """Switch behaviours of the reference to the target's, so that known differences no longer occur."""
         self.switched = (*self.switched, *behaviours)
         self.side = self._side_with(self.switched)
+
+
+def _ids_key(target: DrivenTarget, script: Script) -> tuple[object, ...]:
+    return id(target), acts_on_broker(script), *sorted(script.broker_config.items())
 
 
 def _served(description: BrokerDescription) -> Mapping[str, Sequence[int]]:

@@ -5,7 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.runner.admission import Admission
+from harness.runner.broker_actions import acts_on_broker
 from harness.runner.drive import Drive, DriveSinks, Limits
+from harness.runner.sharing import broker_groups
 from harness.scenario.script import Script
 from harness.search.moves import ALL_SHEETS
 from harness.targets.base.conformance import CONFORMANCE_TOPICS
@@ -31,6 +33,7 @@ class DrivenTarget:
         self.target = target
         self.lost: str | None = None
         self._kept = KeptTarget(target)
+        self._acted_on = KeptTarget(target)
         self._run_id = run_id
         self._logs = logs
         self._limits = Limits(scenario_s=_SCENARIO_S, jobs=jobs)
@@ -54,16 +57,31 @@ class DrivenTarget:
 
         If the target is lost, the events up to then are returned, and `lost` is set to the reason.
         """
+        heard: dict[str, Sequence[Event]] = {}
+        for together in broker_groups(scripts, self.target.capabilities):
+            if together.does_something:
+                # What others have written before would be loaded, too.
+                await self._acted_on.stop()
+            heard |= await self._drive(self._of(together.scripts[0]), together.scripts)
+        return heard
+
+    def _of(self, script: Script) -> KeptTarget:
+        """Return where a script runs: one that acts on its broker has no part in the broker of the others."""
+        return self._acted_on if acts_on_broker(script) else self._kept
+
+    async def _drive(self, target: KeptTarget, scripts: Sequence[Script]) -> Mapping[str, Sequence[Event]]:
         self._drives += 1
         # Each drive needs groups of its own. On an external broker, only the script's id names them.
         suffix = f"/{self._drives}" if self.target.is_external else ""
         recorded: dict[str, list[Event]] = {f"{each.id}{suffix}": [] for each in scripts}
         drive = Drive(
             run_id=f"{self._run_id}.{self._drives}",
-            target=self._kept,
+            target=target,
             target_name=self.target.name,
             # The reference runs the conversation unchanged, so the target must too.
             fits=False,
+            # Only digests are compared here. What is found is run again, with this check.
+            is_written_again=False,
             limits=self._limits,
             sinks=DriveSinks(
                 write=lambda event: recorded[event.scenario_id].append(event),
@@ -83,11 +101,11 @@ class DrivenTarget:
             self.lost = str(error).partition("\n")[0]
         return {each.id: recorded[f"{each.id}{suffix}"] for each in scripts}
 
-    async def topic_ids(self, broker_config: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the topic ids of the broker with a configuration; empty if they cannot be found."""
+    async def topic_ids(self, script: Script) -> Mapping[str, str]:
+        """Return the topic ids of the broker that a script ran on; empty if they cannot be found."""
         try:
-            broker = await self._kept.start(
-                broker_config=broker_config, directory=self._logs.absolute(), progress=lambda _: None
+            broker = await self._of(script).start(
+                broker_config=script.broker_config, directory=self._logs.absolute(), progress=lambda _: None
             )
             run_namespace = broker.run_namespace
             real = {
@@ -105,7 +123,10 @@ class DrivenTarget:
 
     async def stop(self) -> None:
         """Stop the target's brokers."""
-        await self._kept.stop()
+        try:
+            await self._kept.stop()
+        finally:
+            await self._acted_on.stop()
 
 
 class _Nobody:

@@ -24,6 +24,8 @@ class Made:
     """What the reference answered, if brokers are asked the same."""
     has_failed: bool
     """Whether the reference failed."""
+    costs_the_log: bool
+    """Whether the reference cannot load what was written any more."""
     reached: Mapping[Pair, int]
     """Pairs of a state and an answered request, with the number of moves by then."""
     answered: Mapping[Answered, int]

@@ -13,7 +13,7 @@ from typing import Final
 
 from harness.scenario.errors import ScenarioError, UnboundReferenceError
 from harness.scenario.script import ASIDE, MAIN, Script
-from harness.search.acting import acts_next, next_action
+from harness.search.acting import acts_next, next_action, restart_of_all
 from harness.search.beginning import beginning
 from harness.search.by_field import usual_version
 from harness.search.coverage import NO_GROUP
@@ -43,6 +43,7 @@ from harness.search.request_table import (
     DESCRIBES,
     NEXT_IN_TRANSACTION,
     NEXT_WITH_RECORDS,
+    OF_NAMED_GROUPS,
     REQUESTS,
     chosen_api,
     is_unsettled,
@@ -60,6 +61,11 @@ _LOOKS: Final = 2
 _FOLLOWS_SHARE: Final = 0.6
 _VARIED_SHARE: Final = 0.05
 _RECORDS_SHARE: Final = 0.5
+_RESTARTS_AT: Final = (8, 30)
+"""The least and the most steps before a restart."""
+_WAITED_BEFORE_MS: Final = 600
+_LOST: Final = "NOT_COORDINATOR"
+"""The error code for groups of a partition that could not be loaded."""
 _NAMELESS: Final = (GroupType.CLASSIC, Membership.OUTSIDE)
 
 
@@ -99,6 +105,9 @@ class Maker:
         self._moves: list[Move] = []
         self._open: list[tuple[str, bool]] = []
         """Actors that await an answer, and whether on the connection aside."""
+        self._restarts_at = self._rng.randint(*_RESTARTS_AT) if tempo.restarts else None
+        """The number of steps after which the coordinator is restarted; None if it is not, or was already."""
+        self._costs_the_log = False
         self._lag_ms = 0.0
         """How far virtual time lags behind the time that the same steps will take on a broker."""
 
@@ -116,6 +125,8 @@ class Maker:
                 if len(self._draft.conversation.steps) >= steps_max or self._is_over(live):
                     break
                 await self._move(live)
+            if self._restarts_at is not None:
+                await self._restart(live)
             await self._hear_the_rest(live)
             await self._look_on(live)
         except Exception:  # noqa: BLE001 - failures of a reference are searched for
@@ -127,6 +138,7 @@ class Maker:
             tape=tuple(live.tape),
             answers=tuple(live.answers),
             has_failed=has_failed,
+            costs_the_log=self._costs_the_log,
             reached=self._learnt.reached,
             answered=self._learnt.answered,
         )
@@ -190,8 +202,30 @@ class Maker:
         if self._tempo.settles_ms and is_unsettled(self._moves, self._tempo.settles_ms):
             await self._take(live, Wait(duration_ms=self._tempo.settles_ms))
 
+    async def _restart(self, live: LiveRun) -> None:
+        """Have the coordinator restarted, and wait until it serves."""
+        self._restarts_at = None
+        for move in restart_of_all(self._rng, self._cast[0].name, appends=self._tempo.appends):
+            await self._take(live, move)
+            if live.heard is not None and live.heard.fields.get("error_code") == _LOST:
+                self._costs_the_log = True
+
+    def _restarts_now(self) -> bool:
+        """Return whether it is time; all conversations wait about equally long before a restart."""
+        if self._restarts_at is None:
+            return False
+        waited_ms = sum(
+            each.duration_ms if isinstance(each, Wait) else each.for_ms
+            for each in self._moves
+            if isinstance(each, Wait | Stay)
+        )
+        return len(self._draft.conversation.steps) >= self._restarts_at or waited_ms >= _WAITED_BEFORE_MS
+
     async def _move(self, live: LiveRun) -> None:
         await self._settle(live)
+        if self._restarts_now():
+            await self._restart(live)
+            return
         deadline = live.session.next_deadline_ms
         margin_ms = self._tempo.margin_ms
         if margin_ms and deadline is not None:
@@ -253,8 +287,9 @@ class Maker:
         REQUESTS[api].choose(situation)
         situation.keeps_to_version(api)
         self._learnt.note_request(speaker.name, api, situation.arguments)
-        if not self._tempo.shares_broker and self._rng.random() < _VARIED_SHARE:
-            situation.arguments = varied_request(api, situation.arguments, self._rng)
+        concerns_others = self._tempo.shares_broker and api not in OF_NAMED_GROUPS
+        if not concerns_others and self._rng.random() < _VARIED_SHARE:
+            situation.arguments = varied_request(api, situation.arguments, self._rng, situation.other_groups)
         await self._take(
             live,
             Ask(

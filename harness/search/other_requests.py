@@ -3,6 +3,7 @@
 from typing import Final
 
 from harness.scenario import streams
+from harness.scenario.messages import Number
 from harness.scenario.values import Ref
 from harness.search.moves import MADE_TOPIC, OTHER_GROUP
 from harness.search.situation import Membership, Situation
@@ -226,8 +227,13 @@ def init_producer_id(at: Situation) -> None:
         and at.chance(0.4)
     ):
         own_id, own_epoch = Ref(at.speaker.name, "producer_id"), Ref(at.speaker.name, "producer_epoch")
-        at.arguments["producer_id"] = at.rng.choice((own_id, own_id, own_id + 1, NOBODYS, -1))
+        at.arguments["producer_id"] = at.rng.choice((own_id, own_id, *_others_ids(at, own_id), -1))
         at.arguments["producer_epoch"] = at.rng.choice((own_epoch, own_epoch, own_epoch - 1, -1))
+
+
+def _others_ids(at: Situation, own_id: Ref) -> tuple[Number, ...]:
+    """Return producer ids of others; on a shared broker, nobody knows who got the next one."""
+    return (NOBODYS,) if at.tempo.shares_broker else (NOBODYS, own_id + 1)
 
 
 def _of_producer(at: Situation, *, writes: bool = False) -> None:
@@ -235,7 +241,7 @@ def _of_producer(at: Situation, *, writes: bool = False) -> None:
     own_id, own_epoch = Ref(at.speaker.name, "producer_id"), Ref(at.speaker.name, "producer_epoch")
     at.arguments.update(producer_id=own_id, producer_epoch=own_epoch)
     at.puts(0.1, "producer_epoch", own_epoch - 1, own_epoch + 1)
-    others = (own_id,) if writes and at.tempo.shares_broker else (NOBODYS, own_id + 1)
+    others = (own_id,) if writes and at.tempo.shares_broker else _others_ids(at, own_id)
     at.puts(0.06, "producer_id", *others)
     at.puts(0.05, "transactional_id", OTHER_GROUP)
 

@@ -79,7 +79,11 @@ def planned(
     themes += [rng.choice([*Theme])] if theme is Theme.ACCESS else []
     is_begun = any(isinstance(each, Ask) and each.api in NEXT_IN_TRANSACTION for each in begins)
     wants = is_begun or theme is Theme.TRANSACTIONS or rng.random() < _TRANSACTIONS_SHARE
-    has_transactions = wants and {"FindCoordinator", "InitProducerId"} <= versions.keys()
+    is_able = {"FindCoordinator", "InitProducerId"} <= versions.keys() and not tempo.restarts
+    has_transactions = wants and is_able
+    if tempo.restarts:
+        # Share groups keep their state with another coordinator, which loads at a time of its own.
+        versions = {api: served for api, served in versions.items() if api != HEARTBEATS[GroupType.SHARE]}
     names = _names(rng, versions, begins, theme)
     cast = tuple(each for each in EVERYBODY if each.name in names)
     return Plan(

@@ -153,6 +153,26 @@ REQUESTS: Final[Mapping[str, RequestRow]] = {
     ),
 }
 """The requests of made conversations, by API."""
+OF_NAMED_GROUPS: Final = frozenset(
+    {
+        "JoinGroup",
+        "SyncGroup",
+        "Heartbeat",
+        "LeaveGroup",
+        "OffsetCommit",
+        "OffsetFetch",
+        "OffsetDelete",
+        "DescribeGroups",
+        "DeleteGroups",
+        "ConsumerGroupHeartbeat",
+        "ConsumerGroupDescribe",
+        "ShareGroupHeartbeat",
+        "ShareGroupDescribe",
+        "StreamsGroupHeartbeat",
+        "StreamsGroupDescribe",
+    }
+)
+"""The requests that concern the groups that they name and nothing else, whatever values their fields have."""
 DESCRIBES: Final[Mapping[GroupType, str]] = {
     _CLASSIC: "DescribeGroups",
     _CONSUMER: "ConsumerGroupDescribe",

@@ -10,7 +10,7 @@ from harness.search.coverage import Pair
 from harness.search.made import Made
 from harness.search.sides import Side
 from harness.search.steering import STEPS_EACH, Steering
-from harness.search.tempo import REAL
+from harness.search.tempo import REAL, Tempo
 from harness.targets.base.ending import to_its_end
 from harness.targets.base.interface import TargetError
 from harness.targets.reference.variants import VariantTarget
@@ -31,6 +31,7 @@ class RoundOrder:
     begun: int
     """How many conversations were made before."""
     count: int
+    tempo: Tempo = REAL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +68,8 @@ class RoundMaker:
         config = chance.choice(order.configs)
         numbers = range(order.begun, order.begun + order.count)
         made = {f"{order.seed}/{each}": await self._made(order, each, config) for each in numbers}
+        # What costs the log would cost it for all conversations of the broker.
+        made = {seed: each for seed, each in made.items() if not each.costs_the_log}
         return Round(conversations=made, pairs=tuple(self._steering.pairs), branches=self._steering.branches)
 
     async def _made(self, order: RoundOrder, number: int, config: Mapping[str, str]) -> Made:
@@ -75,7 +78,7 @@ class RoundMaker:
             self._side,
             order.versions,
             script_id=f"search/made/{number}",
-            tempo=REAL,
+            tempo=order.tempo,
             config=config,
         )
         # The tape is long, and nobody plays it to a broker.

@@ -113,6 +113,11 @@ class Situation:
         """The empty group name; none on a shared broker, where all conversations would share that group."""
         return () if self.tempo.shares_broker else ("",)
 
+    @property
+    def other_groups(self) -> Sequence[object]:
+        """What may be named instead of the group; on a shared broker, only the conversation's own."""
+        return (OTHER_GROUP,) if self.tempo.shares_broker else (OTHER_GROUP, "", "nowhere")
+
     def puts_version(self, api: str, share: float = 0.25) -> None:
         """With a probability, set a random version; always if the usual one is not served."""
         served = self.versions[api]

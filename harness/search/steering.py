@@ -62,7 +62,9 @@ class Steering:
             config: the broker configuration; chosen at random if None.
         """
         chance = Random(f"{seed}/steering")  # noqa: S311 - repeatable randomness, not a secret
-        kept = None if self._corpus is None else self._corpus.next(chance, config)
+        # What was reached after a restart is not reached without it.
+        corpus = None if tempo.restarts else self._corpus
+        kept = None if corpus is None else corpus.next(chance, config)
         begins = () if kept is None else kept.moves
         config = config if kept is None else kept.broker_config
         favour = {} if self._corpus is None else {"favour": self._corpus.favour}
@@ -71,6 +73,8 @@ class Steering:
         with self._branches.watched():
             steps_max = max(STEPS_EACH, len(begins) * _STEPS_A_MOVE + _STEPS_MORE)
             made = await maker.make(side, script_id=script_id, steps_max=steps_max)
+        if tempo.restarts:
+            return made
         is_new = self._branches.taken > before
         self._noted.add(made.reached, made.moves, made.script.broker_config, has_new_branch=is_new)
         return made

@@ -24,6 +24,8 @@ from harness.search.shrinking import Candidate, FirstOf, one_by_one, shrunk
 from harness.search.sides import Side
 from harness.search.steering import Steering
 
+_FIRST_ROUND: Final = 100
+"""The most conversations in the first round."""
 _CANDIDATES_AT_ONCE: Final = 48
 _SHOWN_AGAIN: Final = 2
 """How often a difference must be reproduced alone."""
@@ -97,6 +99,8 @@ class TargetHunt:
         self._keep_flaky = keep_flaky
         self._comparison = Comparison(order.target, order.against)
         self._rounds = RoundsAhead(Steering(order.corpus))
+        self._begun = 0
+        """How many conversations were ordered."""
         self._by_cause: dict[Cause, Cluster] = {}
         self._traces: dict[int, Heard] = {}
         """The events of both sides in the shortest conversation, by cluster number."""
@@ -120,27 +124,26 @@ class TargetHunt:
                 await self._comparison.stop()
         return self.harvest
 
-    def _order_round(self, *, begun: int, steps: int) -> None:
-        """Order the next round, if steps are still wanted.
-
-        Args:
-            begun: how many conversations are made already.
-            steps: how many steps they have.
-        """
+    def _order_round(self, *, steps: int) -> None:
+        """Order the next round, if steps are still wanted beyond those that were made already."""
         order = self._order
         if steps < order.steps:
-            count = conversations_for(order.steps - steps, at_most=order.batch)
-            self._rounds.order(self._comparison.round_order(seed=order.seed, begun=begun, count=count))
+            # The target waits for the first rounds, so they are short: each has as many as all before it.
+            at_most = min(order.batch, max(self._begun, _FIRST_ROUND))
+            count = conversations_for(order.steps - steps, at_most=at_most)
+            ordered = self._comparison.round_order(seed=order.seed, begun=self._begun, count=count)
+            self._rounds.order(ordered)
+            self._begun += ordered.count
 
     async def _round(self) -> None:
         """Run a round of conversations on the targets, and look into new differences."""
         began_s = time.monotonic()
         harvest = self.harvest
         if not self._rounds.is_ordered:
-            self._order_round(begun=harvest.conversations, steps=harvest.steps)
+            self._order_round(steps=harvest.steps)
         made = await self._rounds.taken()
         conversations = made.conversations
-        self._order_round(begun=harvest.conversations + len(conversations), steps=harvest.steps + made.steps)
+        self._order_round(steps=harvest.steps + made.steps)
         harvest.pairs, harvest.branches = made.pairs, made.branches
         for each in conversations.values():
             harvest.answered.update(each.answered)

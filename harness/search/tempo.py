@@ -1,7 +1,7 @@
 """How long things may take in a made conversation: virtual time is free, a broker's time is not."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from harness.search.moves import GroupType
@@ -38,6 +38,10 @@ class Tempo:
     """The time after which a conversation ends; None for no limit."""
     shares_broker: bool = False
     """Whether other conversations run on the same broker."""
+    restarts: bool = False
+    """Whether the coordinator is restarted once in each conversation, for all of them at once."""
+    appends: bool = False
+    """Whether each conversation appends a record to the coordinator's log before the restart."""
 
 
 _AUTHORIZER: Final = {
@@ -99,7 +103,7 @@ REAL: Final = Tempo(
     configs=(*({},) * 8, {"group.max.size": "2"}, {"group.initial.rebalance.delay.ms": "800"}),
     waits_ms=(1, 10, 100),
     longest_wait_ms=2_500,
-    stays_ms=(10, 100),
+    stays_ms=(100,),
     sessions_ms=(2_000, 10_000, 30_000, 0),
     rebalances_ms=(1_500, 10_000, 60_000),
     consumer_rebalances_ms=(30_000, 30_000, 1_500),
@@ -112,3 +116,14 @@ REAL: Final = Tempo(
     shares_broker=True,
 )
 """The tempo of a broker: a conversation takes some seconds, and avoids deadlines."""
+RESTARTING: Final = replace(
+    REAL,
+    longest_wait_ms=100,
+    sessions_ms=(30_000, 30_000, 0),
+    rebalances_ms=(60_000,),
+    consumer_rebalances_ms=(60_000,),
+    restarts=True,
+)
+"""The tempo of a broker that is restarted: conversations wait for each other then, and nothing may end."""
+APPENDING: Final = replace(RESTARTING, appends=True)
+"""The same, with records that are appended to the log before."""

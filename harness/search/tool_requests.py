@@ -28,7 +28,7 @@ def of_forms(api: str, *forms: Form) -> Callable[[Situation], None]:
         at.puts_version(api, 0.5)
         fields = at.rng.choice(forms)(at)
         if at.chance(VARIED_SHARE):
-            changed = varied(fields, at.rng)
+            changed = varied(fields, at.rng, at.other_groups)
             assert isinstance(changed, dict), "a request stays one"
             fields = changed
         at.arguments.setdefault("version", usual_version(api))

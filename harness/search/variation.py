@@ -1,28 +1,35 @@
 """Vary one value anywhere in a request."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Final, TypeAlias
 
 from harness.scenario.ask import UNKNOWN_TOPIC_ID
 from harness.scenario.values import GroupRef, Ref, TopicId
 from harness.search.by_field import AS_FIELDS, request_of
-from harness.search.moves import OTHER_GROUP
 
 _Place: TypeAlias = tuple[str | int, ...]
 _NUMBERS: Final = (-1, 0, 1, 2, 99)
 
 
-def varied(value: object, chance: Random) -> object:
-    """Return a request's value with another value at one random place in it."""
+def varied(value: object, chance: Random, groups: Sequence[object]) -> object:
+    """Return a request's value with another value at one random place in it.
+
+    Args:
+        value: the value.
+        chance: makes the random choices.
+        groups: what may be named instead of a group.
+    """
     places = list(_places(value))
-    return _replaced(value, chance.choice(places), chance) if places else value
+    return _replaced(value, chance.choice(places), chance, groups) if places else value
 
 
-def varied_request(api: str, arguments: Mapping[str, object], chance: Random) -> dict[str, object]:
-    """Return the arguments of a request with another value in one of its fields."""
+def varied_request(
+    api: str, arguments: Mapping[str, object], chance: Random, groups: Sequence[object]
+) -> dict[str, object]:
+    """Return the arguments of a request with another value in one of its fields; see `varied`."""
     request = request_of(api, arguments)
-    fields = varied(dict(request.fields), chance)
+    fields = varied(dict(request.fields), chance, groups)
     assert isinstance(fields, dict), "a request stays one"
     return {**fields, "version": request.version, AS_FIELDS: True}
 
@@ -40,21 +47,22 @@ def _places(value: object, above: _Place = ()) -> list[_Place]:
     return [*found, above] if isinstance(value, int | str | tuple | GroupRef | Ref | TopicId) else found
 
 
-def _replaced(value: object, place: _Place, chance: Random) -> object:
+def _replaced(value: object, place: _Place, chance: Random, groups: Sequence[object]) -> object:
     if not place:
-        return _other(value, chance)
+        return _other(value, chance, groups)
     first, rest = place[0], place[1:]
     if isinstance(value, Mapping):
         return {
-            name: _replaced(item, rest, chance) if name == first else item for name, item in value.items()
+            name: _replaced(item, rest, chance, groups) if name == first else item
+            for name, item in value.items()
         }
     assert isinstance(value, tuple), "a place leads into a structure or a list"
     return tuple(
-        _replaced(item, rest, chance) if index == first else item for index, item in enumerate(value)
+        _replaced(item, rest, chance, groups) if index == first else item for index, item in enumerate(value)
     )
 
 
-def _other(value: object, chance: Random) -> object:
+def _other(value: object, chance: Random, groups: Sequence[object]) -> object:
     match value:
         case bool():
             return not value
@@ -65,7 +73,7 @@ def _other(value: object, chance: Random) -> object:
         case tuple():
             return chance.choice(((), value[1:], (*value, *value[-1:])))
         case GroupRef():
-            return chance.choice((OTHER_GROUP, "", "nowhere"))
+            return chance.choice(groups)
         case Ref():
             return chance.choice((value - 1, value + 1))
         case _:

@@ -24,6 +24,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from harness.apis.table import APIS, apis_where, descriptor
@@ -342,6 +343,7 @@ def plain_json(fields: Mapping[str, FieldValue]) -> dict[str, Json]:
     return {name: _plain(value) for name, value in fields.items()}
 
 
+@lru_cache(maxsize=4096)
 def digest(kind: str, api: str | None, api_version: int | None, canonical: str | None) -> str:
     """Return a hash of an answer: equal digests mean equal answers."""
     text = json.dumps([kind, api, api_version, canonical], ensure_ascii=False)

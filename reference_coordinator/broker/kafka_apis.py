@@ -146,7 +146,8 @@ class KafkaApis:
                 metadata = answer_with(token, handle_topic_metadata(self.broker, request, context))
                 return metadata + self._published_anew(now_ms=now_ms)
             case brokers.CreateTopicsRequest():
-                created = answer_with(token, handle_create_topics(self.broker, request))
+                reported = handle_create_topics(self.broker, request, api_version=context.api_version)
+                created = answer_with(token, reported)
                 return created + self._published_anew(now_ms=now_ms)
             case brokers.DeleteTopicsRequest():
                 return self._delete_topics(request, token, now_ms=now_ms)

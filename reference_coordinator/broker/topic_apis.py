@@ -32,11 +32,16 @@ from reference_coordinator.topic_logs.messages import (
 _AT_ONCE_MAX: Final = 10_000
 """The most partitions a request may create. Source: QuorumController#MAX_RECORDS_PER_USER_OP (4.3.1)."""
 _DEFAULT_REPLICATION_FACTOR: Final = 1
+_CONFIGS_REPORTED_SINCE: Final = 5
+"""Source: KIP-525."""
 _NAME_AND_ID_APART: Final = "The provided topic name maps to an ID that was already supplied."
 
 
-def handle_create_topics(broker: Broker, request: CreateTopicsRequest) -> CreateTopicsResponse:
+def handle_create_topics(
+    broker: Broker, request: CreateTopicsRequest, *, api_version: int = 0
+) -> CreateTopicsResponse:
     """Create topics. Source: ReplicationControlManager#createTopics (4.3.1)."""
+    reports_configs = api_version >= _CONFIGS_REPORTED_SINCE
     why = _why_too_many(request, broker.config.num_partitions)
     if why is not None:
         refused = (_refused(topic.name, Errors.POLICY_VIOLATION, why) for topic in request.topics)
@@ -46,7 +51,9 @@ def handle_create_topics(broker: Broker, request: CreateTopicsRequest) -> Create
         topics=tuple(
             _refused(topic.name, Errors.INVALID_REQUEST, "the request names this topic twice")
             if named[topic.name] > 1
-            else _create_topic(broker, topic, validate_only=request.validate_only)
+            else _create_topic(
+                broker, topic, validate_only=request.validate_only, reports_configs=reports_configs
+            )
             for topic in request.topics
         )
     )
@@ -71,7 +78,9 @@ def _why_too_many(request: CreateTopicsRequest, default_num_partitions: int) -> 
     return None
 
 
-def _create_topic(broker: Broker, topic: CreatableTopic, *, validate_only: bool) -> CreatableTopicResult:
+def _create_topic(
+    broker: Broker, topic: CreatableTopic, *, validate_only: bool, reports_configs: bool
+) -> CreatableTopicResult:
     if not is_legal_topic_name(topic.name):
         return _refused(topic.name, Errors.INVALID_TOPIC_EXCEPTION, "not a legal topic name")
     if broker.topics.get(topic.name) is not None:
@@ -95,7 +104,7 @@ def _create_topic(broker: Broker, topic: CreatableTopic, *, validate_only: bool)
         topic_id=None if created is None else created.topic_id,
         num_partitions=num_partitions,
         replication_factor=_replication_factor(topic),
-        configs=_reported_configs(broker, configs),
+        configs=_reported_configs(broker, configs) if reports_configs else (),
     )
 
 

@@ -5,20 +5,29 @@ import multiprocessing
 
 import pytest
 
+from harness.runner.sharing import broker_groups
+from harness.scenario.script import Control, DoToBroker, Send
 from harness.search.corpus import Corpus
 from harness.search.hunt import common_versions
 from harness.search.rounds import Round, RoundMaker, RoundOrder, RoundsAhead
 from harness.search.sides import Side
 from harness.search.steering import Steering
-from harness.targets.base.interface import TargetError
+from harness.search.tempo import APPENDING, REAL, RESTARTING, Tempo
+from harness.targets.base.interface import BrokerAction, TargetError
 from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import VariantTarget, flipped
 
 pytestmark = pytest.mark.slow
 
 
-def _order(begun: int = 0, *, reference: VariantTarget | None = None, count: int = 4) -> RoundOrder:
-    reference = reference or VariantTarget(reference_profile("4.4"))
+def _reference() -> VariantTarget:
+    return VariantTarget(reference_profile("4.4"))
+
+
+def _order(
+    begun: int = 0, *, reference: VariantTarget | None = None, count: int = 4, tempo: Tempo = REAL
+) -> RoundOrder:
+    reference = reference or _reference()
     side = Side(reference)
     return RoundOrder(
         reference=reference,
@@ -28,6 +37,7 @@ def _order(begun: int = 0, *, reference: VariantTarget | None = None, count: int
         seed=5,
         begun=begun,
         count=count,
+        tempo=tempo,
     )
 
 
@@ -67,7 +77,7 @@ def _unlike(made: Round, reference: VariantTarget) -> int:
 
 
 def test_the_reference_of_each_order_answers() -> None:
-    plain = VariantTarget(reference_profile("4.4"))
+    plain = _reference()
     other = flipped(plain, "duplicate_partitions_answered_each")
     maker = RoundMaker(Steering(None))
 
@@ -77,6 +87,28 @@ def test_the_reference_of_each_order_answers() -> None:
     assert _unlike(of_plain, other) > 0
     assert _unlike(of_other, plain) > 0
     assert not any(each.has_failed for each in of_plain.conversations.values())
+
+
+@pytest.mark.parametrize(("tempo", "actions"), [(RESTARTING, 1), (APPENDING, 2)])
+def test_all_conversations_of_a_round_restart_the_coordinator_once_and_together(
+    tempo: Tempo, actions: int
+) -> None:
+    made = RoundMaker(Steering(Corpus()))(_order(count=60, tempo=tempo))
+
+    scripts = [each.script for each in made.conversations.values()]
+    (together,) = broker_groups(scripts, _reference().capabilities)
+    assert len(together.scripts) == len(scripts) == 60
+    assert together.does_something
+    for script in scripts:
+        done = [step for step in script.steps if isinstance(step, Control)]
+        assert len(done) == actions
+        assert isinstance(done[-1], DoToBroker)
+        assert done[-1].lever == BrokerAction.RESTART
+        # Something is asked of the group that was loaded.
+        assert len(script.steps) > script.steps.index(done[-1]) + 3
+    asked = {step.api for script in scripts for step in script.steps if isinstance(step, Send)}
+    assert {"JoinGroup", "ConsumerGroupHeartbeat", "StreamsGroupHeartbeat"} <= asked
+    assert not {"ShareGroupHeartbeat", "InitProducerId", "TxnOffsetCommit"} & asked
 
 
 def test_a_killed_process_is_reported() -> None:

@@ -109,16 +109,16 @@ def test_between_releases_nothing_is_asked_whose_answer_no_behaviour_names() -> 
 
 def test_one_value_in_a_request_is_varied() -> None:
     value = {"group": GroupRef("main"), "topics": ({"id": TopicId("orders"), "epoch": Ref("ana", "x")},)}
-    others = [varied(value, Random(number)) for number in range(40)]
+    others = [varied(value, Random(number), ("g",)) for number in range(40)]
 
     assert value not in others
     assert {"group": GroupRef("main"), "topics": ()} in others
     assert any(isinstance(each, dict) and each["group"] != GroupRef("main") for each in others)
-    assert varied({}, Random(1)) == {}
+    assert varied({}, Random(1), ()) == {}
 
 
 def test_a_varied_request_is_written_field_by_field() -> None:
-    arguments = varied_request("LeaveGroup", {"version": 3}, Random(1))
+    arguments = varied_request("LeaveGroup", {"version": 3}, Random(1), ("g",))
 
     assert arguments[AS_FIELDS]
     assert builder_of("LeaveGroup", arguments) is None
