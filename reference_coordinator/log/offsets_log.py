@@ -123,14 +123,10 @@ class OffsetsLog:
 
         On NONE they are in the store, if there is one. On KAFKA_STORAGE_ERROR that is unknown.
 
-        A producer without an epoch gets UNKNOWN_SERVER_ERROR.
-
-        Source: ProducerAppendInfo#appendDataBatch, MemoryRecordsBuilder#close (4.3.1).
+        Source: ProducerAppendInfo#appendDataBatch (4.3.1).
         """
         producer = append.producer
         if producer is not None:
-            if producer.producer_epoch == NO_PRODUCER_EPOCH:
-                return Errors.UNKNOWN_SERVER_ERROR
             known = self._producer(OFFSETS_TOPIC, append.partition, producer.producer_id)
             if producer.producer_epoch < known.producer_epoch:
                 return Errors.INVALID_PRODUCER_EPOCH

@@ -14,7 +14,7 @@ from reference_coordinator.core.effects import (
     Respond,
 )
 from reference_coordinator.core.errors import Errors, IllegalStateError
-from reference_coordinator.core.ids import AppendId, GroupId, Millis, ResponseToken
+from reference_coordinator.core.ids import NO_PRODUCER_EPOCH, AppendId, GroupId, Millis, ResponseToken
 from reference_coordinator.core.map_order import partition_for
 from reference_coordinator.core.records import CoordinatorRecord, GroupMetadataTombstone
 from reference_coordinator.core.timers import Timers
@@ -127,7 +127,7 @@ class CoordinatorRuntime(ABC):
         Raises:
             IllegalStateError: the records contradict the state, and nothing is written.
 
-        Source: CoordinatorRuntime.CoordinatorContext#append (4.1.0).
+        Source: CoordinatorRuntime.CoordinatorContext#append (4.1.0), MemoryRecordsBuilder#close (4.1.0).
         """
         if not result.records:
             return
@@ -143,6 +143,10 @@ class CoordinatorRuntime(ABC):
         append_id = self._add_append(
             partition, result, event or result.append_future, groups_changed=groups_changed
         )
+        if producer is not None and producer.producer_epoch == NO_PRODUCER_EPOCH:
+            # No batch can be built without an epoch, so the log sees nothing.
+            self.complete_append(self._appends.pop(append_id), Errors.UNKNOWN_SERVER_ERROR)
+            return
         known.last_written_offset += len(result.records)
         write = AppendRecords(
             append_id=append_id,

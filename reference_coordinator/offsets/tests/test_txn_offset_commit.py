@@ -237,6 +237,7 @@ def test_an_epoch_that_no_log_takes_breaks_the_request(profile: str) -> None:
 
     assert broker.send(txn_commit({0: 1}, producer_epoch=-1)).commit_errors == [Errors.UNKNOWN_SERVER_ERROR]
     assert broker.fetch(0, stable=True) == [NONE]
+    assert broker.state() == ("Empty" if profile == SCALA else "Dead")
 
 
 def test_without_a_producer_id_the_scala_coordinator_commits_at_once() -> None:
