@@ -155,7 +155,7 @@ class Recorder:
             assert place.api_version is not None
             decoded = [decode_response(place.api, place.api_version, payload) for payload in value.payloads]
             alternatives = [
-                self.canonicaliser.value(each.fields[value.field], api=place.api, path=value.field)
+                self.canonicaliser.alternative(each.fields[value.field], api=place.api, path=value.field)
                 for each in decoded
                 if value.field in each.fields
             ]

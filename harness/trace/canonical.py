@@ -142,8 +142,16 @@ class Canonicaliser:
         return self._mapping(fields, api, "")
 
     def value(self, value: FieldValue, *, api: str = "", path: str = "") -> Json:
-        """Return the canonical form of a part of a response, e.g. of a permitted value."""
+        """Return the canonical form of a part of a response."""
         return self._value(value, api, path)
+
+    def alternative(self, value: FieldValue, *, api: str, path: str) -> Json:
+        """Return the canonical form of a part that was not answered: what it names keeps no name."""
+        members, ids_of = dict(self._members), dict(self._ids_of)
+        try:
+            return self._value(value, api, path)
+        finally:
+            self._members, self._ids_of = members, ids_of
 
     def arranged(self, value: FieldValue, *, api: str, path: str = "") -> FieldValue:
         """Return decoded fields, with items only left out and sorted as in the canonical form."""

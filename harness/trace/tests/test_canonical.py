@@ -58,6 +58,15 @@ def test_an_id_that_comes_before_its_owner_was_given_is_recognised_by_its_prefix
     assert canon.canonical(actor="bob", api="JoinGroup", fields=joined(BOB_ID)) == joined("member:bob")
 
 
+def test_an_answer_that_was_not_given_names_nobody() -> None:
+    canon = conversation(actors={"bob": "bob"})
+    members: list[FieldValue] = [{"member_id": BOB_ID}]
+    alternative = canon.alternative(members, api="JoinGroup", path="members")
+    assert alternative == [{"member_id": "member:bob"}]
+    assert canon.canonical(actor="bob", api="JoinGroup", fields=joined("one")) == joined("member:bob")
+    assert canon.canonical(actor="bob", api="JoinGroup", fields=joined(BOB_ID)) == joined("member:bob#2")
+
+
 @pytest.mark.parametrize("is_reversed", [False, True], ids=["one order", "the other order"])
 def test_ids_that_cannot_be_kept_apart_get_one_name_in_whatever_order_they_come(*, is_reversed: bool) -> None:
     canon = conversation(actors={"bob": "bob"})
