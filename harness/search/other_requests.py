@@ -6,7 +6,7 @@ from harness.scenario import streams
 from harness.scenario.messages import Number
 from harness.scenario.values import Ref
 from harness.search.moves import MADE_TOPIC, OTHER_GROUP
-from harness.search.situation import Membership, Situation
+from harness.search.situation import Situation
 
 _TOPICS: Final = (("orders",), ("payments",), ("orders", "payments"), ("nowhere",), ())
 _TOPOLOGIES: Final = (
@@ -68,7 +68,7 @@ NOBODYS: Final = 9_999
 def share_group_heartbeat(at: Situation) -> None:
     """Join, stay in or leave a share group."""
     at.puts_version("ShareGroupHeartbeat", 0.1)
-    if at.membership is Membership.OUTSIDE:
+    if at.wants_to_join():
         at.arguments.update(member_epoch=0, subscribed_topic_names=at.rng.choice(_TOPICS[:3]))
         if not at.tempo.shares_broker:
             at.puts(0.15, "subscribed_topic_names", (MADE_TOPIC,), ("orders", MADE_TOPIC))
@@ -166,7 +166,8 @@ def metadata(at: Situation) -> None:
 def streams_group_heartbeat(at: Situation) -> None:
     """Join, stay in or leave a streams group."""
     at.puts_version("StreamsGroupHeartbeat", 0.1)
-    if at.membership is Membership.OUTSIDE:
+    joins = at.wants_to_join()
+    if joins:
         at.arguments.update(
             _NO_TASKS,
             member_epoch=0,
@@ -191,16 +192,16 @@ def streams_group_heartbeat(at: Situation) -> None:
     at.puts(0.05, "rack_id", "", "rack-1")
     at.puts(0.05, "endpoint_information_epoch", 1, -1)
     if not at.tempo.shares_broker:
-        _puts_more_of_streams(at)
+        _puts_more_of_streams(at, joins=joins)
     at.puts(0.06, "member_id", "", "nobody", *(at.id_of(each) for each in at.named))
     at.puts(0.05, "instance_id", None, "nowhere", *(each.instance_id for each in at.others))
     at.puts_other_group(0.03)
 
 
-def _puts_more_of_streams(at: Situation) -> None:
+def _puts_more_of_streams(at: Situation, *, joins: bool) -> None:
     """Name what else a member may tell: where it is, what it has, and how far it has come."""
     endpoints = ({"host": "127.0.0.1", "port": 9}, {"host": "127.0.0.1", "port": 8})
-    at.puts(0.4 if at.membership is Membership.OUTSIDE else 0.1, "user_endpoint", *endpoints)
+    at.puts(0.4 if joins else 0.1, "user_endpoint", *endpoints)
     at.puts(0.12, "client_tags", {"zone": "a"}, {"zone": "b"}, {"rack": "a"}, {})
     progress = tuple(
         {

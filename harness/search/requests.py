@@ -265,7 +265,7 @@ def consumer_group_heartbeat(at: Situation) -> None:
     topics: Sequence[tuple[str, ...]] = (("orders",), ("payments",), ("orders", "payments"), ("nowhere",), ())
     if not at.tempo.shares_broker:
         topics = (("orders", "payments", MADE_TOPIC), ("orders", MADE_TOPIC), *topics)
-    if at.membership is Membership.OUTSIDE:
+    if at.wants_to_join():
         at.arguments.update(
             member_epoch=0,
             topic_partitions=(),

@@ -16,6 +16,7 @@ from harness.search.moves import OTHER_GROUP, GroupType, Speaker
 from harness.search.tempo import VIRTUAL, Tempo
 from harness.wire.schema import request_shape
 
+_REJOINS_SHARE: Final = 0.06
 MISSING_TOPIC: Final = "nowhere"
 """The name of a topic that does not exist."""
 Arguments: TypeAlias = dict[str, object]
@@ -64,6 +65,10 @@ class Situation:
     next_in_transaction: str | None = None
     """The next request in the actor's transaction; None if it is not a producer."""
     arguments: Arguments = field(default_factory=dict)
+
+    def wants_to_join(self) -> bool:
+        """Choose whether a member of a newer group joins: if it is outside, and now and then once more."""
+        return self.membership is Membership.OUTSIDE or self.chance(_REJOINS_SHARE)
 
     def chance(self, share: float) -> bool:
         """Return True with a probability."""
