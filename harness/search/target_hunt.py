@@ -7,10 +7,11 @@ at once, and shrunk: in virtual time if it is explained, or else on the target i
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from harness.runner.broker_actions import acts_on_broker
 from harness.scenario.script import Script
 from harness.search.comparison import Comparison, Heard
 from harness.search.corpus import Corpus
@@ -20,7 +21,7 @@ from harness.search.hunt import Cluster, Harvest, scripted
 from harness.search.judging import broke_off, reason_of_end
 from harness.search.made import Made
 from harness.search.rounds import RoundsAhead, conversations_for
-from harness.search.shrinking import Candidate, FirstOf, one_by_one, shrunk
+from harness.search.shrinking import Candidate, FirstOf, minimal, one_by_one, shrunk
 from harness.search.sides import Side
 from harness.search.steering import Steering
 
@@ -148,7 +149,7 @@ class TargetHunt:
         for each in conversations.values():
             harvest.answered.update(each.answered)
         heard = await self._comparison.run_made([*conversations.values()])
-        self._count(heard)
+        self._count(conversations.values(), heard)
         new = await self._new(conversations, heard)
         harvest.comparing_s += time.monotonic() - began_s
         self._tell(harvest, None)
@@ -157,7 +158,10 @@ class TargetHunt:
             is_new = cause not in self._by_cause and self.losses.flaky.get(cause, 0) < _FLAKY_MAX
             if is_new and self.losses.lost is None:
                 is_shown_again = await self._look_into(one, cause, seed)
+                if not is_shown_again and acts_on_broker(one.script):
+                    is_shown_again = await self._look_for_origin(conversations, cause)
                 if not is_shown_again:
+                    self.losses.flaky[cause] = self.losses.flaky.get(cause, 0) + 1
                     self._keep_flaky(seed, one.script, heard[one.script.id])
 
     async def _new(
@@ -181,8 +185,11 @@ class TargetHunt:
                 new.setdefault(cause_of(found), (each, seed))
         return new
 
-    def _count(self, heard: Mapping[str, Heard]) -> None:
-        """Count the compared steps of each conversation; end the search if none came to its end."""
+    def _count(self, made: Collection[Made], heard: Mapping[str, Heard]) -> None:
+        """Count the compared steps of each conversation; end the search if none came to its end.
+
+        A restart may cost all conversations the log; the next one has a broker of its own.
+        """
         self.losses.lost = self._comparison.lost
         ended = 0
         for ours, others in heard.values():
@@ -194,7 +201,7 @@ class TargetHunt:
             else:
                 named = reason_of_end(reason)
                 self.losses.broken_off[named] = self.losses.broken_off.get(named, 0) + 1
-        if not ended:
+        if made and not ended and not any(acts_on_broker(each.script) for each in made):
             self.losses.lost = self.losses.lost or "no conversation of a round came to its end"
 
     async def _look_into(self, made: Made, cause: Cause, seed: str) -> bool:
@@ -203,7 +210,6 @@ class TargetHunt:
         again = [await self._comparison.alone(made.script) for _ in range(_SHOWN_AGAIN)]
         found, heard = again[-1]
         if found is None or any(each is None or cause_of(each) != cause for each, _ in again):
-            self.losses.flaky[cause] = self.losses.flaky.get(cause, 0) + 1
             return False
         cluster = Cluster(
             difference=found,
@@ -224,6 +230,28 @@ class TargetHunt:
         if cluster.is_explained and not self._comparison.has_two_targets:
             self._comparison.switch(cluster.explanation.behaviours)
         return True
+
+    async def _look_for_origin(self, made: Mapping[str, Made], cause: Cause) -> bool:
+        """Look into the conversation that costs all those of a round their log; return whether one does.
+
+        Args:
+            made: the conversations of the round, by seed, which restart the coordinator together.
+            cause: the cause of the difference that one of the others showed.
+        """
+
+        async def shows(seeds: Sequence[str]) -> bool:
+            some = [made[seed] for seed in seeds]
+            heard = await self._comparison.run_made(some)
+            for each in some:
+                found = await self._comparison.quick_difference(each.script, heard[each.script.id])
+                if found is not None and cause_of(found) == cause:
+                    return True
+            return False
+
+        if not await shows([*made]):
+            return False
+        seed, *others = await minimal([*made], one_by_one(shows))
+        return not others and await self._look_into(made[seed], cause, seed)
 
     async def _shrink(self, cluster: Cluster, cause: Cause) -> None:
         """Shrink a cluster's conversation; keep the longer one if the shorter one shows no difference."""

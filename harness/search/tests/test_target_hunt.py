@@ -4,19 +4,26 @@ The target is a reference with a fault, which is driven as any other target is.
 """
 
 import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typing_extensions import override
 
+from harness.diff.raw_difference import Against, RawDifference
 from harness.scenario.script import Script
 from harness.search.comparison import Heard
+from harness.search.differences import Cause, cause_of
 from harness.search.driven import DrivenTarget
-from harness.search.hunt import Cluster, Harvest
+from harness.search.hunt import Cluster, Harvest, scripted
+from harness.search.made import Made
+from harness.search.shrinking import Candidate
 from harness.search.target_hunt import TargetHunt, TargetOrder
 from harness.targets.base.interface import Broker, BrokerSession, Target
 from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import VariantTarget, flipped
+from harness.verdict import DifferenceClass
 
 pytestmark = pytest.mark.slow
 
@@ -149,3 +156,68 @@ def test_a_target_that_dies_ends_the_search(tmp_path: Path) -> None:
 
     assert hunt.losses.lost == "it fell over"
     assert hunt.harvest.conversations < 100
+
+
+def _made(number: int) -> Made:
+    script = scripted(Candidate(moves=(), broker_config={}))
+    assert script is not None
+    return Made(
+        moves=(),
+        script=replace(script, id=f"search/made/{number}"),
+        tape=(),
+        answers=(),
+        has_failed=False,
+        costs_the_log=False,
+        reached={},
+        answered={},
+    )
+
+
+class _CostlyTogether:
+    """A comparison in which one conversation changes the answers to all that run with it."""
+
+    def __init__(self, costly: int) -> None:
+        self._costly = f"search/made/{costly}"
+        self._is_spoilt = False
+
+    async def run_made(self, made: Sequence[Made]) -> Mapping[str, Heard]:
+        self._is_spoilt = any(each.script.id == self._costly for each in made)
+        return {each.script.id: ((), ()) for each in made}
+
+    async def quick_difference(self, _script: Script, _heard: Heard) -> RawDifference | None:
+        return _DIFFERENCE if self._is_spoilt else None
+
+
+_DIFFERENCE = RawDifference(
+    step=3,
+    event_sequence=3,
+    api="OffsetFetch",
+    api_version=5,
+    against=Against.REFERENCE,
+    difference_class=DifferenceClass.FIELD_VALUE,
+    field="error_code",
+    expected='"NONE"',
+    actual='"NOT_COORDINATOR"',
+)
+
+
+@pytest.mark.parametrize(("costly", "looked_into"), [(0, ["3/0"]), (41, ["3/41"]), (99, [])])
+def test_a_conversation_that_costs_others_their_log_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, costly: int, looked_into: list[str]
+) -> None:
+    driven = DrivenTarget(_reference(), run_id="test", logs=tmp_path, jobs=64)
+    order = TargetOrder(target=driven, against=None, steps=1, seed=3, batch=1)
+    hunt = TargetHunt(order, lambda *_: None, lambda _: None)
+    found: list[str] = []
+
+    async def look_into(_made: Made, _cause: Cause, seed: str) -> bool:
+        found.append(seed)
+        return True
+
+    monkeypatch.setattr(hunt, "_comparison", _CostlyTogether(costly))
+    monkeypatch.setattr(hunt, "_look_into", look_into)
+    made = {f"3/{number}": _made(number) for number in range(64)}
+
+    is_found = asyncio.run(hunt._look_for_origin(made, cause_of(_DIFFERENCE)))
+
+    assert (is_found, found) == (bool(looked_into), looked_into)
