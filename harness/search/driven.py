@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.runner.admission import Admission
 from harness.runner.broker_actions import acts_on_broker
 from harness.runner.drive import Drive, DriveSinks, Limits
-from harness.runner.sharing import broker_groups
+from harness.runner.sharing import BrokerGroup, broker_groups
 from harness.scenario.script import Script
 from harness.search.moves import ALL_SHEETS
 from harness.targets.base.conformance import CONFORMANCE_TOPICS
@@ -18,6 +18,8 @@ from harness.targets.base.prepare import ask_once, find_topic_ids
 from harness.trace.events import Event
 
 _SCENARIO_S = 30.0
+_KEPT_FOR_MAX = 4_000
+"""The most conversations with one broker: it lists the groups of all to each that asks for them."""
 _ASKED_BETWEEN = "search/between"
 
 
@@ -38,6 +40,8 @@ class DrivenTarget:
         self._logs = logs
         self._limits = Limits(scenario_s=_SCENARIO_S, jobs=jobs)
         self._drives = 0
+        self._kept_for = 0
+        """How many conversations the kept brokers have had."""
         self._description: BrokerDescription | None = None
 
     async def begin(self, progress: Callable[[str], None]) -> BrokerDescription:
@@ -59,11 +63,20 @@ class DrivenTarget:
         """
         heard: dict[str, Sequence[Event]] = {}
         for together in broker_groups(scripts, self.target.capabilities):
-            if together.does_something:
-                # What others have written before would be loaded, too.
-                await self._acted_on.stop()
+            await self._renew_brokers_for(together)
             heard |= await self._drive(self._of(together.scripts[0]), together.scripts)
         return heard
+
+    async def _renew_brokers_for(self, together: BrokerGroup) -> None:
+        """Stop the brokers that scripts would use if new ones serve them better."""
+        if together.does_something:
+            # What others have written before would be loaded, too.
+            await self._acted_on.stop()
+            return
+        if self._kept_for + len(together.scripts) > _KEPT_FOR_MAX and not self.target.is_external:
+            await self._kept.stop()
+            self._kept_for = 0
+        self._kept_for += len(together.scripts)
 
     def _of(self, script: Script) -> KeptTarget:
         """Return where a script runs: one that acts on its broker has no part in the broker of the others."""

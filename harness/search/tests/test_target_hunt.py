@@ -158,6 +158,36 @@ def test_a_target_that_dies_ends_the_search(tmp_path: Path) -> None:
     assert hunt.harvest.conversations < 100
 
 
+class _Counted(VariantTarget):
+    """A reference that counts how often a broker of it is started."""
+
+    starts = 0
+
+    @override
+    async def start(self, **order: object) -> Broker:
+        type(self).starts += 1
+        return await super().start(**order)  # type: ignore[arg-type] # as said
+
+
+def test_a_broker_that_had_many_conversations_is_renewed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.search.driven._KEPT_FOR_MAX", 30)
+    driven = DrivenTarget(_Counted(reference_profile("4.4")), run_id="test", logs=tmp_path, jobs=64)
+    starts = []
+
+    async def run() -> None:
+        await driven.begin(lambda _: None)
+        for first in (0, 20, 40):
+            await driven.run([_made(number).script for number in range(first, first + 20)])
+            starts.append(_Counted.starts)
+        await driven.stop()
+
+    asyncio.run(run())
+
+    assert starts == [1, 2, 3]
+
+
 def _made(number: int) -> Made:
     script = scripted(Candidate(moves=(), broker_config={}))
     assert script is not None
