@@ -38,6 +38,7 @@ from reference_coordinator.wire import (
     UnwritableResponseError,
     read_request,
     write_response,
+    written_field,
 )
 
 ConnectionId = NewType("ConnectionId", int)
@@ -369,8 +370,7 @@ def _failed(
     header: RequestHeader,
     error: Errors = Errors.UNKNOWN_SERVER_ERROR,
 ) -> Answers:
-    response = error_response(message, error, api_version=header.api_version)
-    return (Respond(token=token, response=response),)
+    return (Respond(token=token, response=error_response(message, error, api_version=header.api_version)),)
 
 
 def _alone(config: GroupCoordinatorConfig, topics: Mapping[str, int], log: OffsetsLog | None) -> Shared:
@@ -396,4 +396,5 @@ def _permitted_frames(
         write_response(answered.header, replace(answer.response, **{choice.field: value}))  # type: ignore[arg-type] # a choice names a field of its response
         for value in choice.any_of
     )
-    return PermittedFrames(field=choice.field, frames=frames, reason=choice.reason)
+    name = written_field(answer.response, choice.field, answered.header.api_version)
+    return PermittedFrames(field=name, frames=frames, reason=choice.reason)

@@ -12,6 +12,7 @@ from reference_coordinator.messages import (
     ConsumerGroupDescribeResponse,
     DescribeGroupsResponse,
     ListGroupsResponse,
+    OffsetFetchResponse,
     StreamsGroupDescribeResponse,
 )
 from reference_coordinator.messages.share_groups import ShareGroupDescribeResponse
@@ -26,6 +27,7 @@ ReadResponse: TypeAlias = (
     | ConsumerGroupDescribeResponse
     | ShareGroupDescribeResponse
     | StreamsGroupDescribeResponse
+    | OffsetFetchResponse
 )
 
 

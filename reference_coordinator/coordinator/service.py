@@ -138,7 +138,7 @@ def _dispatch_to_many_groups(
         case messages.OffsetFetchRequest() if awaits_writes(shard, request):
             return _fetch_when_written(shard, request, token)
         case messages.OffsetFetchRequest():
-            shard.respond(token, offset_fetch(shard, request))
+            answer_read(shard, token, partial(offset_fetch, shard, request))
         case messages.DescribeGroupsRequest():
             read = partial(describe_groups, shard, request, api_version=context.api_version)
             answer_read(shard, token, read)

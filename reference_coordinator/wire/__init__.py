@@ -7,6 +7,7 @@ own request and response classes do per version. `frames` adds the headers.
 
 from reference_coordinator.wire.entities import MalformedRequestError, UnwritableResponseError
 from reference_coordinator.wire.frames import ReceivedRequest, RequestHeader, read_request, write_response
+from reference_coordinator.wire.responses import written_field
 
 __all__ = (
     "MalformedRequestError",
@@ -15,4 +16,5 @@ __all__ = (
     "UnwritableResponseError",
     "read_request",
     "write_response",
+    "written_field",
 )

@@ -155,6 +155,12 @@ def _with_member_error(message: LeaveGroupResponse) -> LeaveGroupResponse:
     return replace(message, error_code=member.error_code)
 
 
+def written_field(response: object, field: str, version: int) -> str:
+    """Return the field in which a version of a response has what the message has in another one."""
+    has_one_group = isinstance(response, OffsetFetchResponse) and version < _FIRST_BATCHED_OFFSET_FETCH
+    return "topics" if has_one_group and field == "groups" else field
+
+
 def _single_group(message: OffsetFetchResponse) -> _SingleGroupOffsetFetchResponse:
     """Return the only group as response. Source: OffsetFetchResponse.Builder#build (4.3.1)."""
     (group,) = message.groups

@@ -59,6 +59,30 @@ def a_refused_join_shows_when_another_group_writes(conversation: Conversation) -
     bob.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code=NOT_FOUND))
 
 
+@scenario("migration/empty/fetched-before-and-after", source=FREES, clauses=("MG-39", "MG-49"))
+def a_refused_join_takes_offsets_from_readers_when_another_group_writes(conversation: Conversation) -> None:
+    """OffsetFetch sees that a refused JoinGroup removed an Empty consumer group once another has written."""
+    bob = consumer(conversation)
+    bob.asks(
+        ask.offset_commit(version=9, topics={"payments": {0: 7}}),
+        expect.offset_commit({"payments": {0: "NONE"}}),
+    )
+    bob.leaves()
+    ana = conversation.actor("ana")
+    ana.asks(join(member_id="invented"), error_code=UNKNOWN)
+    of_a_member = ask.offset_fetch(version=9, member_id="invented", member_epoch=1, topics={"payments": (0,)})
+    ana.asks(of_a_member, expect.response("OffsetFetch"))
+    ana.asks(ask.offset_fetch(topics={"payments": (0,)}), expect.response("OffsetFetch"))
+
+    beside = conversation.group("other", beside=conversation.group("main"))
+    ana.asks(
+        ask.offset_commit(group_id=beside, generation_id=-1, member_id="", topics={"payments": {0: 3}}),
+        expect.offset_commit({"payments": {0: "NONE"}}),
+    )
+    ana.asks(of_a_member, expect.response("OffsetFetch"))
+    ana.asks(ask.offset_fetch(topics={"payments": (0,)}), expect.response("OffsetFetch"))
+
+
 @scenario(
     "migration/empty/a-transaction-ends",
     source="CoordinatorRuntime.CoordinatorContext#completeTransaction",
