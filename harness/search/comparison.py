@@ -136,7 +136,9 @@ class Comparison:
 
     def _tempo(self, chance: Random) -> Tempo:
         able = frozenset.intersection(*(each.target.capabilities for each in self._driven))
-        if Capability.RESTART not in able or chance.random() >= _RESTARTS_SHARE:
+        # In a cluster another broker takes over.
+        can_restart = Capability.RESTART in able and Capability.CLUSTER not in able
+        if not can_restart or chance.random() >= _RESTARTS_SHARE:
             return REAL
         return chance.choice((RESTARTING, APPENDING) if Capability.WRITE_LOG in able else (RESTARTING,))
 
