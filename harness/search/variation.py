@@ -34,6 +34,15 @@ def varied_request(
     return {**fields, "version": request.version, AS_FIELDS: True}
 
 
+def names_protocol_twice(arguments: Mapping[str, object]) -> bool:
+    """Return whether a JoinGroup names a protocol twice: not all that may follow is modelled."""
+    protocols = arguments.get("protocols")
+    if not isinstance(protocols, tuple):
+        return False
+    names = [each.get("name") for each in protocols if isinstance(each, Mapping)]
+    return len(names) > len({*map(str, names)})
+
+
 def _places(value: object, above: _Place = ()) -> list[_Place]:
     """Return the places of all values that can be varied, the lists among them."""
     found: list[_Place] = []

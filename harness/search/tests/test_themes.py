@@ -19,7 +19,7 @@ from harness.search.request_table import REQUESTS
 from harness.search.sides import Side
 from harness.search.tempo import REAL, VIRTUAL, Tempo
 from harness.search.theme import Theme
-from harness.search.variation import varied, varied_request
+from harness.search.variation import names_protocol_twice, varied, varied_request
 from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import VariantTarget
 
@@ -173,3 +173,11 @@ def test_nobody_moves_to_a_broker_that_is_not_there() -> None:
     assert Act(action=MOVES) in [
         next_action(Random(number), killed[1:], EVERYBODY[:1], {}) for number in range(200)
     ]
+
+
+def test_a_protocol_that_is_named_twice_is_noticed() -> None:
+    one, other = {"name": "range", "metadata": b""}, {"name": "roundrobin", "metadata": b""}
+
+    assert names_protocol_twice({"protocols": (one, other, one)})
+    assert not names_protocol_twice({"protocols": (one, other)})
+    assert not names_protocol_twice({"group_id": "g"})
