@@ -38,6 +38,8 @@ def as_far_as_sayable(response: GroupResponse, context: RequestContext, profile:
         ):
             names_instance = any(member.group_instance_id is not None for member in response.members)
             return join_error(UNKNOWN_MEMBER_ID, Errors.UNSUPPORTED_VERSION) if names_instance else response
+        case JoinGroupResponse(protocol_name="") if profile.has(Behaviour.EMPTY_PROTOCOL_NAME_IS_NULL):
+            return replace(response, protocol_name=None)
         case DescribeGroupsResponse() if _names_null_client(response):
             return _described_as(response, Errors.UNKNOWN_SERVER_ERROR, profile)
         case DescribeGroupsResponse() if version < _FIRST_DESCRIBE_WITH_INSTANCES and profile.has(

@@ -56,6 +56,12 @@ OF_KAFKA_APIS: Final = (
         source="OffsetFetchResponse#<init> (3.9.1), #groupError (3.9.2)",
     ),
     Row(
+        behaviour=Behaviour.EMPTY_PROTOCOL_NAME_IS_NULL,
+        spans=since(3, 7, 0),
+        meaning="JoinGroup from v7 on answers null for a protocol whose name is empty.",
+        source="JoinGroupResponse#<init> (3.7.0)",
+    ),
+    Row(
         behaviour=Behaviour.FIRST_OFFSETS_IN_ZOOKEEPER,
         spans=until(3, 3, 0),
         meaning="OffsetCommit v0 and OffsetFetch v0 keep offsets in ZooKeeper, apart from the group; "

@@ -141,8 +141,8 @@ def _streams_group_heartbeat(
 
 
 def _join_group(message: JoinGroupResponse, version: int) -> JoinGroupResponse:
-    """Set "no protocol" as the version represents it. Source: JoinGroupResponse#<init> (4.3.1)."""
-    if message.protocol_name:
+    """Set "no protocol" as the version represents it. Source: JoinGroupResponse#<init> (3.6.1)."""
+    if message.protocol_name is not None:
         return message
     return replace(message, protocol_name=None if version >= _FIRST_NULLABLE_PROTOCOL_NAME else "")
 

@@ -86,6 +86,23 @@ def a_duplicate_disqualifies_itself(conversation: Conversation) -> None:
     )
 
 
+@scenario("classic/protocol/empty-name", source="ClassicGroup#selectProtocol", clauses=("PV-07",))
+def an_empty_protocol_name_is_selected(conversation: Conversation) -> None:
+    """A protocol with an empty name is selected; JoinGroup v7 answers it until 3.6, and null since 3.7."""
+    ana = conversation.actor("ana")
+    ana.obtains_member_id()
+
+    ana.asks(
+        ask.join_group(version=7, protocols=(("", ORDERS),)),
+        expect.join_group(
+            error_code="NONE",
+            protocol_name=one_of("", None),
+            members=({"member_id": ana.member_id, "metadata": ORDERS},),
+        ),
+    )
+    ana.asks(ask.sync_group(version=4), expect.sync_group(error_code="NONE"))
+
+
 @scenario(
     "classic/protocol/type-outlives-the-members",
     source="ClassicGroup#initNextGeneration",
