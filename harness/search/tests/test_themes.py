@@ -175,7 +175,7 @@ def test_nobody_moves_to_a_broker_that_is_not_there() -> None:
     ]
 
 
-def test_a_protocol_that_is_named_twice_is_noticed() -> None:
+def test_a_protocol_that_is_named_twice_is_found() -> None:
     one, other = {"name": "range", "metadata": b""}, {"name": "roundrobin", "metadata": b""}
 
     assert names_protocol_twice({"protocols": (one, other, one)})
