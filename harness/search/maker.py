@@ -129,9 +129,9 @@ class Maker:
                 await self._restart(live)
             await self._hear_the_rest(live)
             await self._look_on(live)
+            await live.session.close()
         except Exception:  # noqa: BLE001 - failures of a reference are searched for
             has_failed = True
-        await live.session.close()
         return Made(
             moves=tuple(self._moves),
             script=self._script(script_id),

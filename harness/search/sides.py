@@ -75,9 +75,9 @@ class Side:
             live.interpreter.before_step = _Pace(live.session, pace).before if pace else None
             try:
                 await live.interpreter.run()
+                await live.session.close()
             except Exception as error:  # noqa: BLE001 - failures of a reference are searched for
                 live.fails(error)
-            await live.session.close()
         return tuple(live.events)
 
     async def begin(self, script: Script, *, notes_answers: bool = False) -> "LiveRun":
@@ -104,11 +104,11 @@ class Side:
                 return False
             session = _opened(broker, script.id)
             try:
-                return await is_alike(session, tape)
+                found = await is_alike(session, tape)
+                await session.close()
             except Exception:  # noqa: BLE001 - failures of a reference are searched for
                 return False
-            finally:
-                await session.close()
+            return found
 
     async def versions(self) -> Mapping[str, range]:
         """Return the served versions, by API."""

@@ -3,10 +3,13 @@
 import asyncio
 from dataclasses import replace
 
+import pytest
+
 from harness.search.hunt import scripted
 from harness.search.moves import Ask, Hear, Stay, Wait
 from harness.search.shrinking import Candidate
 from harness.search.sides import Side
+from harness.targets.reference.session import ReferenceSession
 from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import VariantTarget
 from harness.trace.events import EventKind
@@ -31,3 +34,17 @@ def test_a_step_that_sends_nothing_begins_as_late_as_in_the_recording() -> None:
 
     kinds = [[each.kind for each in some if each.step == 2] for some in (recorded, paced)]
     assert kinds == [[EventKind.SILENCE], [EventKind.RESPONSE]]
+
+
+def test_a_reference_that_fails_when_it_is_left_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = scripted(Candidate(moves=(Ask(actor="ana", api="ListGroups"),), broker_config={}))
+    assert script is not None
+    side = Side(VariantTarget(reference_profile("4.4")))
+
+    async def fail(_session: ReferenceSession) -> None:
+        raise IndexError
+
+    monkeypatch.setattr(ReferenceSession, "close", fail)
+
+    assert asyncio.run(side.run(script))[-1].kind == EventKind.HARNESS_ERROR
+    assert not asyncio.run(side.answers_alike(script, ()))
