@@ -45,7 +45,7 @@ def test_a_fault_of_a_served_broker_is_found_shrunk_explained_and_written(
         against=None,
         profile="4.4",
         steps=300,
-        seed=4,
+        seed=7,
         batch=12,
         jobs=32,
         out=tmp_path / "reports",
