@@ -52,7 +52,7 @@ from harness.search.sides import LiveRun, Side
 from harness.search.situation import Membership, Situation
 from harness.search.tempo import VIRTUAL, Tempo
 from harness.search.theme import Theme
-from harness.search.variation import names_protocol_twice, varied_request
+from harness.search.variation import is_fit_for_brokers, varied_request
 from harness.wire.errors import WireError
 
 Favour = Callable[[str, str], float]
@@ -290,7 +290,7 @@ class Maker:
         concerns_others = self._tempo.shares_broker and api not in OF_NAMED_GROUPS
         if not concerns_others and self._rng.random() < _VARIED_SHARE:
             varied = varied_request(api, situation.arguments, self._rng, situation.other_groups)
-            if not (self._tempo.shares_broker and names_protocol_twice(varied)):
+            if is_fit_for_brokers(varied) or not self._tempo.shares_broker:
                 situation.arguments = varied
         await self._take(
             live,

@@ -279,7 +279,9 @@ def consumer_group_heartbeat(at: Situation) -> None:
         at.puts_wrong_generation(0.15, "member_epoch")
     at.puts(0.15, "subscribed_topic_names", *topics)
     at.puts(0.1, "server_assignor", "uniform", "range", "unknown")
-    at.puts(0.05, "rebalance_timeout_ms", 1, 0)
+    if not at.tempo.shares_broker:
+        # On a broker the time-out may end before or after a regular expression is resolved.
+        at.puts(0.05, "rebalance_timeout_ms", 1, 0)
     if at.arguments.get("version", 1) == 1:
         # Who may not see all topics finds fewer of them.
         share = 0.1 if at.speaker.principal is None else 0.3

@@ -10,6 +10,7 @@ from harness.search.by_field import AS_FIELDS, request_of
 
 _Place: TypeAlias = tuple[str | int, ...]
 _NUMBERS: Final = (-1, 0, 1, 2, 99)
+_SHORT_MS: Final = 1_000
 
 
 def varied(value: object, chance: Random, groups: Sequence[object]) -> object:
@@ -34,13 +35,19 @@ def varied_request(
     return {**fields, "version": request.version, AS_FIELDS: True}
 
 
-def names_protocol_twice(arguments: Mapping[str, object]) -> bool:
-    """Return whether a JoinGroup names a protocol twice: not all that may follow is modelled."""
-    protocols = arguments.get("protocols")
-    if not isinstance(protocols, tuple):
+def is_fit_for_brokers(arguments: Mapping[str, object]) -> bool:
+    """Return whether a broker answers a request, and what follows, in a way that the reference foresees.
+
+    Not all that follows a protocol that is named twice is modelled. A short rebalance time-out may end before
+    or after what the broker does beside it.
+    """
+    protocols, timeout_ms = arguments.get("protocols"), arguments.get("rebalance_timeout_ms")
+    if isinstance(timeout_ms, int) and 0 <= timeout_ms < _SHORT_MS:
         return False
-    names = [each.get("name") for each in protocols if isinstance(each, Mapping)]
-    return len(names) > len({*map(str, names)})
+    if not isinstance(protocols, tuple):
+        return True
+    names = [str(each.get("name")) for each in protocols if isinstance(each, Mapping)]
+    return len(names) == len({*names})
 
 
 def _places(value: object, above: _Place = ()) -> list[_Place]:

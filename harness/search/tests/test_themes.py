@@ -19,7 +19,7 @@ from harness.search.request_table import REQUESTS
 from harness.search.sides import Side
 from harness.search.tempo import REAL, VIRTUAL, Tempo
 from harness.search.theme import Theme
-from harness.search.variation import names_protocol_twice, varied, varied_request
+from harness.search.variation import is_fit_for_brokers, varied, varied_request
 from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import VariantTarget
 
@@ -175,9 +175,10 @@ def test_nobody_moves_to_a_broker_that_is_not_there() -> None:
     ]
 
 
-def test_a_protocol_that_is_named_twice_is_found() -> None:
+def test_a_broker_is_sent_no_protocol_twice_and_no_short_rebalance_timeout() -> None:
     one, other = {"name": "range", "metadata": b""}, {"name": "roundrobin", "metadata": b""}
 
-    assert names_protocol_twice({"protocols": (one, other, one)})
-    assert not names_protocol_twice({"protocols": (one, other)})
-    assert not names_protocol_twice({"group_id": "g"})
+    assert is_fit_for_brokers({"protocols": (one, other), "rebalance_timeout_ms": 30_000})
+    assert is_fit_for_brokers({"group_id": "g", "rebalance_timeout_ms": -1})
+    assert not is_fit_for_brokers({"protocols": (one, other, one)})
+    assert not is_fit_for_brokers({"rebalance_timeout_ms": 1})
