@@ -116,6 +116,9 @@ class DrivenTarget:
 
     async def topic_ids(self, script: Script) -> Mapping[str, str]:
         """Return the topic ids of the broker that a script ran on; empty if they cannot be found."""
+        if self.lost is not None:
+            # A broker that is gone is not started again only to be asked.
+            return {}
         try:
             broker = await self._of(script).start(
                 broker_config=script.broker_config, directory=self._logs.absolute(), progress=lambda _: None

@@ -174,18 +174,26 @@ def test_a_broker_that_had_many_conversations_is_renewed(
 ) -> None:
     monkeypatch.setattr("harness.search.driven._KEPT_FOR_MAX", 30)
     driven = DrivenTarget(_Counted(reference_profile("4.4")), run_id="test", logs=tmp_path, jobs=64)
-    starts = []
+    starts, before = [], _Counted.starts
 
     async def run() -> None:
         await driven.begin(lambda _: None)
         for first in (0, 20, 40):
             await driven.run([_made(number).script for number in range(first, first + 20)])
-            starts.append(_Counted.starts)
+            starts.append(_Counted.starts - before)
         await driven.stop()
 
     asyncio.run(run())
 
     assert starts == [1, 2, 3]
+
+
+def test_a_lost_target_is_not_started_to_ask_for_topic_ids(tmp_path: Path) -> None:
+    driven = DrivenTarget(_Counted(reference_profile("4.4")), run_id="test", logs=tmp_path, jobs=64)
+    driven.lost, before = "it fell over", _Counted.starts
+
+    assert asyncio.run(driven.topic_ids(_made(0).script)) == {}
+    assert _Counted.starts == before
 
 
 def _made(number: int) -> Made:
