@@ -191,6 +191,8 @@ class Maker:
         for _ in range(0 if self._tempo.shares_broker or api not in self._versions else _LOOKS):
             await self._take(live, Wait(duration_ms=self._wait_ms(live)))
             await self._take(live, Ask(actor=name, api=api, arguments=arguments, is_answered=False))
+            if self._plan.theme is Theme.EXPIRY:
+                await self._take(live, Ask(actor=name, api="OffsetFetch", arguments={}, is_answered=False))
         if self._cast[-1].group_type is GroupType.SHARE and not self._tempo.shares_broker:
             for ask in shares_looked_at(name, self._versions):
                 await self._take(live, ask)
@@ -277,6 +279,7 @@ class Maker:
             named=[each for each in self._cast if self._is_named(each)],
             versions=self._versions,
             tempo=self._tempo,
+            theme=self._plan.theme,
             next_in_transaction=self._next_in_transaction(speaker),
             session_epoch=self._learnt.session_epochs[speaker.name],
             acquired=self._learnt.acquired.get(speaker.name, ()),

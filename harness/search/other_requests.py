@@ -90,7 +90,13 @@ def describe_share_group_offsets(at: Situation) -> None:
 
 def alter_share_group_offsets(at: Situation) -> None:
     """Alter the offsets of a share group."""
-    offsets = ({"orders": {0: 3}}, {"payments": {1: 0, 9: 1}}, {"nowhere": {0: 1}}, {"orders": {0: -1}})
+    offsets = (
+        {"orders": {0: 3}},
+        {"payments": {1: 0, 9: 1}},
+        {"nowhere": {0: 1}},
+        {"orders": {0: -1}},
+        {"orders": {-1: 3}},
+    )
     at.arguments["topics"] = at.rng.choice(offsets)
     at.puts_other_group(0.15)
 

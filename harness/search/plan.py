@@ -133,6 +133,6 @@ def _group_type(rng: Random, versions: Mapping[str, Sequence[int]]) -> GroupType
 
 
 def _config(rng: Random, tempo: Tempo, cast: Sequence[Speaker], theme: Theme | None) -> Mapping[str, str]:
-    if theme is Theme.ACCESS:
-        return rng.choice(tempo.access_configs)
+    if theme is not None and theme in tempo.theme_configs:
+        return rng.choice(tempo.theme_configs[theme])
     return rng.choice((*tempo.configs, *tempo.configs_of.get(cast[-1].group_type, ())))

@@ -202,6 +202,8 @@ _GOES_ON: Final[Mapping[str, str]] = {
 }
 """The argument with which a request is answered before regular expressions or share states are there."""
 _TRANSACTION_SHARE: Final = 0.3
+_THEME_SHARE: Final = 0.2
+"""How often an actor asks what the conversation is about, whatever would be right."""
 _RIGHT: Final[Mapping[Membership, Sequence[str]]] = {
     Membership.OUTSIDE: ("JoinGroup",),
     Membership.NAMED: ("JoinGroup",),
@@ -272,17 +274,24 @@ def chosen_api(at: Situation) -> str:
     group_type = at.speaker.group_type
     if at.next_in_transaction is not None and at.chance(_TRANSACTION_SHARE):
         return at.next_in_transaction
+    themed = [api for api in at.versions if REQUESTS[api].theme is not None and _is_asked(at, api)]
+    if themed and at.chance(_THEME_SHARE):
+        return _weighted(at, themed)
     rights = _RIGHT_OF[group_type].get(at.membership, _RIGHT_OF[group_type][Membership.OUTSIDE])
     right = [api for api in rights if api in at.versions and _has_sense(at, api)]
     if right and at.chance(_RIGHT_SHARES[group_type]):
         return at.rng.choice(right)
-    served = [
-        api
-        for api in at.versions
-        if REQUESTS[api].weights[group_type]
-        and _has_sense(at, api)
-        and (at.next_in_transaction is not None or not REQUESTS[api].is_of_producer)
-    ]
-    factors = _IN_STATE.get(at.state or "", {})
-    weights = [REQUESTS[api].weights[group_type] * factors.get(api, 1) * at.favour(api) for api in served]
-    return at.rng.choices(served, weights)[0]
+    return _weighted(at, [api for api in at.versions if _is_asked(at, api)])
+
+
+def _is_asked(at: Situation, api: str) -> bool:
+    """Return whether an actor sends a request at all."""
+    row = REQUESTS[api]
+    is_able = at.next_in_transaction is not None or not row.is_of_producer
+    return bool(row.weights[at.speaker.group_type]) and _has_sense(at, api) and is_able
+
+
+def _weighted(at: Situation, apis: Sequence[str]) -> str:
+    group_type, factors = at.speaker.group_type, _IN_STATE.get(at.state or "", {})
+    weights = [REQUESTS[api].weights[group_type] * factors.get(api, 1) * at.favour(api) for api in apis]
+    return at.rng.choices(apis, weights)[0]

@@ -7,6 +7,7 @@ from harness.scenario import ask
 from harness.scenario.values import GroupRef, Ref, TopicId
 from harness.search.moves import MADE_TOPIC, OTHER_GROUP, GroupType
 from harness.search.situation import MISSING_TOPIC, Membership, Situation
+from harness.search.theme import Theme
 
 _PAYMENTS: Final = ask.subscription("payments")
 _PROTOCOLS: Final[Sequence[Sequence[tuple[str, bytes]]]] = (
@@ -138,8 +139,12 @@ def offset_commit(at: Situation) -> None:
     at.puts_wrong_generation(0.15)
     at.puts_wrong_instance(0.06)
     at.puts_other_group(0.08)
+    with_retention = [each for each in at.versions["OffsetCommit"] if each <= _WITH_RETENTION]
+    if at.theme is Theme.EXPIRY and with_retention and at.chance(0.5):
+        at.arguments["version"] = at.rng.choice(with_retention)
     if at.version("OffsetCommit") <= _WITH_RETENTION and not at.tempo.shares_broker:
-        at.puts(0.2, "retention_time_ms", 0, 700, 30_000)
+        share = 0.7 if at.theme is Theme.EXPIRY else 0.2
+        at.puts(share, "retention_time_ms", 0, 700, 30_000, _RETAINED_LONG_MS)
     at.names_topics_by_id(api="OffsetCommit", since=10)
 
 
@@ -147,6 +152,8 @@ _WITH_MEMBER_EPOCH: Final = 9
 """The first version of OffsetCommit with which members of newer groups may commit."""
 _WITH_RETENTION: Final = 4
 """The last version of OffsetCommit with a retention time."""
+_RETAINED_LONG_MS: Final = 200_000
+"""A retention time that is longer than the broker's own, if offsets expire soon."""
 
 
 def offset_fetch(at: Situation) -> None:

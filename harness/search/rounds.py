@@ -1,6 +1,7 @@
-"""Rounds of conversations for brokers, made in a process of its own while the round before is driven."""
+"""Rounds of conversations for brokers, made in a process of its own while earlier rounds are driven."""
 
 import asyncio
+from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
@@ -86,44 +87,55 @@ class RoundMaker:
 
 
 class RoundsAhead:
-    """Makes the next round while the one before is driven."""
+    """Makes the next rounds while the one before them is driven."""
 
     def __init__(self, steering: Steering) -> None:
         self._background = Background[RoundOrder, Round](RoundMaker(steering))
-        self._ahead: asyncio.Task[Round] | None = None
+        self._ahead: deque[tuple[RoundOrder, asyncio.Task[Round]]] = deque()
 
     async def start(self) -> None:
         """Start the process that makes conversations."""
         await self._background.start()
 
     def order(self, order: RoundOrder) -> None:
-        """Begin to make a round; the round that was ordered before must have been taken."""
-        assert self._ahead is None, "one round at a time"
-        self._ahead = asyncio.create_task(self._background.call(order))
+        """Make a round, after those that were ordered before."""
+        before = self._ahead[-1][1] if self._ahead else None
+        self._ahead.append((order, asyncio.create_task(self._made(order, before))))
+
+    async def _made(self, order: RoundOrder, before: asyncio.Task[Round] | None) -> Round:
+        if before is not None:
+            await asyncio.wait([before])
+        return await self._background.call(order)
 
     @property
-    def is_ordered(self) -> bool:
-        """Whether a round was ordered and is not taken yet."""
-        return self._ahead is not None
+    def round_count(self) -> int:
+        """The number of rounds that were ordered and are not taken yet."""
+        return len(self._ahead)
+
+    @property
+    def expected_steps(self) -> int:
+        """About how many steps these rounds have."""
+        return sum(order.count for order, _ in self._ahead) * STEPS_EACH
 
     async def taken(self) -> Round:
-        """Return the ordered round as soon as it is made.
+        """Return the first of the ordered rounds as soon as it is made.
 
         Raises:
             TargetError: the process that makes conversations was killed.
         """
-        assert self._ahead is not None, "a round is ordered before it is taken"
+        assert self._ahead, "a round is ordered before it is taken"
+        _, made = self._ahead.popleft()
         try:
-            return await self._ahead
+            return await made
         except BackgroundError as error:
             raise TargetError(f"no more conversations can be made: {error}") from error
-        finally:
-            self._ahead = None
 
     async def stop(self) -> None:
         """Kill the process."""
-        if self._ahead is not None:
-            self._ahead.cancel()
+        left = [made for _, made in self._ahead]
+        for each in left:
+            each.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
         await to_its_end(self._background.stop())
 
 

@@ -14,6 +14,7 @@ from harness.scenario.values import Ref, TopicId
 from harness.search.by_field import request_of, usual_version
 from harness.search.moves import OTHER_GROUP, GroupType, Speaker
 from harness.search.tempo import VIRTUAL, Tempo
+from harness.search.theme import Theme
 from harness.wire.schema import request_shape
 
 _REJOINS_SHARE: Final = 0.06
@@ -54,6 +55,8 @@ class Situation:
     """The versions that both sides serve, by API."""
     tempo: Tempo = VIRTUAL
     """How long timeouts may be."""
+    theme: Theme | None = None
+    """What the conversation is about beside its groups."""
     state: str | None = None
     """The state of the main group; None if it does not exist."""
     favour: Callable[[str], float] = lambda _api: 1.0

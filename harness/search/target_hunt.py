@@ -27,6 +27,8 @@ from harness.search.steering import Steering
 
 _FIRST_ROUND: Final = 100
 """The most conversations in the first round."""
+_ROUNDS_AHEAD: Final = 2
+"""How many rounds are made ahead: a short one is driven sooner than a long one behind it is made."""
 _CANDIDATES_AT_ONCE: Final = 48
 _SHOWN_AGAIN: Final = 2
 """How often a difference must be reproduced alone."""
@@ -125,13 +127,16 @@ class TargetHunt:
                 await self._comparison.stop()
         return self.harvest
 
-    def _order_round(self, *, steps: int) -> None:
-        """Order the next round, if steps are still wanted beyond those that were made already."""
+    def _order_rounds(self, *, steps: int) -> None:
+        """Order the next rounds, as far as more steps are wanted than were made or ordered already."""
         order = self._order
-        if steps < order.steps:
+        while self._rounds.round_count < _ROUNDS_AHEAD:
+            wanted = order.steps - steps - self._rounds.expected_steps
+            if wanted <= 0:
+                return
             # The target waits for the first rounds, so they are short: each has as many as all before it.
             at_most = min(order.batch, max(self._begun, _FIRST_ROUND))
-            count = conversations_for(order.steps - steps, at_most=at_most)
+            count = conversations_for(wanted, at_most=at_most)
             ordered = self._comparison.round_order(seed=order.seed, begun=self._begun, count=count)
             self._rounds.order(ordered)
             self._begun += ordered.count
@@ -140,17 +145,17 @@ class TargetHunt:
         """Run a round of conversations on the targets, and look into new differences."""
         began_s = time.monotonic()
         harvest = self.harvest
-        if not self._rounds.is_ordered:
-            self._order_round(steps=harvest.steps)
+        self._order_rounds(steps=harvest.steps)
         made = await self._rounds.taken()
         conversations = made.conversations
-        self._order_round(steps=harvest.steps + made.steps)
+        self._order_rounds(steps=harvest.steps + made.steps)
         harvest.pairs, harvest.branches = made.pairs, made.branches
         for each in conversations.values():
             harvest.answered.update(each.answered)
         heard = await self._comparison.run_made([*conversations.values()])
         self._count(conversations.values(), heard)
-        new = await self._new(conversations, heard)
+        # What a lost target left unanswered is no difference, and nothing can be reproduced any more.
+        new = {} if self.losses.lost is not None else await self._new(conversations, heard)
         harvest.comparing_s += time.monotonic() - began_s
         self._tell(harvest, None)
         for cause, (one, seed) in new.items():

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from harness.search.moves import GroupType
+from harness.search.theme import Theme
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +25,8 @@ class Tempo:
     """How much later than a deadline a wait may end; earlier if negative."""
     configs_of: Mapping[GroupType, Sequence[Mapping[str, str]]] = field(default_factory=dict)
     """More configurations, for conversations about a type of group: elsewhere they would change nothing."""
-    access_configs: Sequence[Mapping[str, str]] = ({},)
-    """Configurations for conversations in which rights matter."""
+    theme_configs: Mapping[Theme, Sequence[Mapping[str, str]]] = field(default_factory=dict)
+    """The configurations for conversations with a theme that needs its own."""
     margin_ms: int = 0
     """The distance that moves keep from a deadline: a broker might be on the other side of it."""
     step_lag_ms: float = 0.0
@@ -48,6 +49,7 @@ _AUTHORIZER: Final = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",
 }
+_EXPIRES: Final = {"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": "65000"}
 VIRTUAL: Final = Tempo(
     configs=(
         *({},) * 12,
@@ -56,7 +58,7 @@ VIRTUAL: Final = Tempo(
         {"offset.metadata.max.bytes": "5"},
         {"message.max.bytes": "1000", "offsets.commit.timeout.ms": "2000"},
         *({"group.coordinator.append.linger.ms": "50"},) * 2,
-        *({"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": "65000"},) * 3,
+        _EXPIRES,
     ),
     configs_of={
         GroupType.CONSUMER: (
@@ -89,7 +91,10 @@ VIRTUAL: Final = Tempo(
             {"group.streams.rack.aware.assignment.tags": "zone", "group.streams.num.standby.replicas": "1"},
         ),
     },
-    access_configs=(*(_AUTHORIZER,) * 4, {**_AUTHORIZER, "allow.everyone.if.no.acl.found": "true"}),
+    theme_configs={
+        Theme.ACCESS: (*(_AUTHORIZER,) * 4, {**_AUTHORIZER, "allow.everyone.if.no.acl.found": "true"}),
+        Theme.EXPIRY: (_EXPIRES, {**_EXPIRES, "offsets.retention.check.interval.ms": "1000"}),
+    },
     waits_ms=(1, 100, 1_000, 5_000, 20_000, 60_000),
     longest_wait_ms=120_000,
     stays_ms=(10, 100, 1_000),

@@ -22,6 +22,8 @@ class Theme(StrEnum):
     """Transactions that write records, and those that look at them."""
     CLUSTER = "cluster"
     """The cluster and its brokers."""
+    EXPIRY = "expiry"
+    """Offsets that expire, some with a retention time of their own."""
 
 
 USUAL: Final = 9
@@ -34,5 +36,6 @@ SHARES: Final[Mapping[Theme, int]] = {
     Theme.TOPICS: 2,
     Theme.TRANSACTIONS: 2,
     Theme.CLUSTER: 1,
+    Theme.EXPIRY: 2,
 }
 """How often a conversation has each theme."""

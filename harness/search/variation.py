@@ -84,6 +84,8 @@ def _other(value: object, chance: Random, groups: Sequence[object]) -> object:
             return not value
         case int():
             return chance.choice((value - 1, value + 1, *_NUMBERS))
+        case str() if value.isdecimal():
+            return str(int(value) + chance.choice((-1, 1)))
         case str():
             return chance.choice(("", "nowhere", f"{value}-2", value[:-1]))
         case tuple():

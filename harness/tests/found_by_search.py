@@ -1,8 +1,9 @@
 """Tell how many mutants a search finds: `python -m harness.tests.found_by_search mutants/mutants.jsonl`.
 
 The file is a record of `kafka-conformance mutate --out mutants`. Each mutant is searched for in a process of
-its own, one after the other, for some seconds of processor time. Those that scenarios kill and those that
-they do not are counted apart; those that are listed as equivalent are left out.
+its own, one after the other, for some seconds of processor time, in the profile in which a scenario killed
+it, or else runs it. Those that scenarios kill and those that they do not are counted apart; those that are
+listed as equivalent are left out.
 """
 
 import argparse
@@ -32,6 +33,7 @@ from harness.trace.files import read_records
 _SHRINKING_S: Final = 60
 """How much longer the process of a search may take, to shrink what it found."""
 _ENDLESS: Final = 10**9
+_USUAL_PROFILE: Final = "4.4"
 
 
 class _TimeIsUpError(Exception):
@@ -54,6 +56,12 @@ class Sought:
     def is_found(self) -> bool:
         """Whether the search told the mutant from the reference."""
         return self.shrunk is not None
+
+
+def profile_of(trial: Trial) -> str:
+    """Return the profile to search in: where a scenario killed the mutant, or else where one runs it."""
+    running = next((each.partition(" ")[0] for each in trial.reached_by), _USUAL_PROFILE)
+    return trial.profile or running
 
 
 def order_of(mutant: str, profile: str, seed: int) -> Order:
@@ -139,7 +147,7 @@ async def _messages_read(profile: str) -> None:
 def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("records", type=Path, help="mutants.jsonl of `kafka-conformance mutate --out`")
-    parser.add_argument("--profile", default="4.4")
+    parser.add_argument("--profile", help="search for all of them in this profile")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--limit", type=float, default=600.0, help="processor seconds for each mutant")
     parser.add_argument("--first", type=int, help="search for only so many")
@@ -154,13 +162,18 @@ def main(arguments: Sequence[str]) -> None:
     distinct = [each for each in trials if each.equivalent is None]
     wanted = [each for each in distinct if not options.only or each.mutant in options.only]
 
+    def profile(trial: Trial) -> str:
+        return options.profile or profile_of(trial)
+
     def search(trial: Trial) -> Sought:
-        return sought_here(trial, options.profile, seed=options.seed, limit_s=options.limit)
+        return sought_here(trial, profile(trial), seed=options.seed, limit_s=options.limit)
 
     # Mutants are derived and messages are read once, before the processes of searches are forked: both
     # take seconds.
-    chosen_mutants(Every(scripts={}, profiles=(options.profile,)))
-    asyncio.run(_messages_read(options.profile))
+    profiles = {profile(each) for each in wanted}
+    chosen_mutants(Every(scripts={}, profiles=tuple(profiles)))
+    for each in profiles:
+        asyncio.run(_messages_read(each))
     results = []
     for trial in wanted[: options.first]:
         results.append(sought(trial, search, options.limit))

@@ -1,13 +1,13 @@
 """The mutants that a search finds are counted, and the others named."""
 
 from harness.mutants.model import Fate, Trial
-from harness.tests.found_by_search import Sought, report, sought, sought_here
+from harness.tests.found_by_search import Sought, profile_of, report, sought, sought_here
 
 _STEPS = 100
 
 
-def test_a_mutant_that_the_first_conversations_meet_is_found() -> None:
-    trial = Trial(
+def _trial(fate: Fate = Fate.KILLED, profile: str | None = None, reached_by: tuple[str, ...] = ()) -> Trial:
+    return Trial(
         mutant="behaviours:STATES_FILTER_TRIMMED:switched:4.4",
         module="behaviours",
         function="STATES_FILTER_TRIMMED",
@@ -16,21 +16,31 @@ def test_a_mutant_that_the_first_conversations_meet_is_found() -> None:
         first_line=0,
         before="",
         after="",
-        fate=Fate.KILLED,
+        fate=fate,
         equivalent=None,
-        profile=None,
+        profile=profile,
         scenario=None,
         how=None,
         run_count=0,
         reached=0,
-        reached_by=(),
+        reached_by=reached_by,
         took_ms=0.0,
     )
+
+
+def test_a_mutant_that_the_first_conversations_meet_is_found() -> None:
+    trial = _trial()
 
     found = sought(trial, lambda each: sought_here(each, "4.4", seed=1, limit_s=20), 20)
 
     assert found.is_found
     assert found.shrunk
+
+
+def test_a_mutant_is_searched_for_in_the_profile_in_which_it_can_be_seen() -> None:
+    assert profile_of(_trial(profile="2.8", reached_by=("3.9 classic/join/first",))) == "2.8"
+    assert profile_of(_trial(Fate.SURVIVED, reached_by=("3.9 classic/join/first",))) == "3.9"
+    assert profile_of(_trial(Fate.NOT_COVERED)) == "4.4"
 
 
 def test_what_scenarios_kill_and_what_they_do_not_is_counted_apart() -> None:

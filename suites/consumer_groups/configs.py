@@ -41,6 +41,19 @@ def a_group_cannot_be_configured_at_will(conversation: Conversation) -> None:
     ana.enters(interval_ms=500)
 
 
+@scenario("consumer_groups/configs/session-not-longer", source=CONFIGURES, clauses=("CF-03",))
+def a_session_is_longer_than_a_heartbeat_interval(conversation: Conversation) -> None:
+    """A session timeout that is not longer than the heartbeat interval gets INVALID_CONFIG."""
+    ana = conversation.member("ana")
+    interval = {"consumer.heartbeat.interval.ms": 2_000}
+
+    ana.configures({"consumer.session.timeout.ms": USUAL_MS}, error_code="INVALID_CONFIG")
+    ana.configures({**interval, "consumer.session.timeout.ms": 2_000}, error_code="INVALID_CONFIG")
+    ana.configures({**interval, "consumer.session.timeout.ms": 2_001})
+    ana.configures({"consumer.heartbeat.interval.ms": 2_001}, error_code="INVALID_CONFIG")
+    ana.enters(interval_ms=2_000)
+
+
 @scenario("consumer_groups/configs/all-or-nothing", source=CONFIGURES, clauses=("CF-02",))
 def a_group_is_configured_as_a_whole(conversation: Conversation) -> None:
     """If one of several group configurations gets INVALID_CONFIG, none of them is changed."""

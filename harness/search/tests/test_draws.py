@@ -14,6 +14,7 @@ from harness.search.sides import Side
 from harness.targets.reference.draws import Draws
 from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import VariantTarget
+from harness.trace.events import EventKind
 
 _TOPICS = ("orders", "payments")
 _ENTERS = {
@@ -125,3 +126,27 @@ def test_a_target_that_chose_another_leader_does_not_differ_from_its_reference(t
 
     assert first_difference(with_cat, with_bob) is not None
     assert _found(tmp_path, target, None, _LEADERLESS) is None
+
+
+_MIXED = script_of(
+    [
+        Ask(actor="pia", api="ConsumerGroupHeartbeat", arguments=_ENTERS),
+        Ask(actor="bob", api="JoinGroup", arguments={"member_id": "", "protocol_type": "connect"}),
+        Ask(actor="bob", api="JoinGroup", arguments={"member_id": ""}),
+        Ask(actor="bob", api="JoinGroup"),
+    ],
+    script_id="search/made/1",
+    broker_config={},
+)
+"""A consumer group that refuses a classic member, and then takes it in."""
+
+
+def test_who_is_refused_takes_none_of_the_ids_that_were_told() -> None:
+    told = "yBXd3AlIS8qdHwPQgUVYvw"
+    side = Side(VariantTarget(reference_profile("4.4")))
+
+    events = asyncio.run(side.run(_MIXED, draws=Draws(uuids=(told,))))
+
+    answers = [(each.fields or "") for each in events if each.kind == EventKind.RESPONSE]
+    assert "INCONSISTENT_GROUP_PROTOCOL" in answers[-3]
+    assert told in answers[-1]

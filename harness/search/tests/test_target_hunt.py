@@ -21,7 +21,7 @@ from harness.search.made import Made
 from harness.search.shrinking import Candidate
 from harness.search.target_hunt import TargetHunt, TargetOrder
 from harness.targets.base.interface import Broker, BrokerSession, Target
-from harness.targets.reference.target import reference_profile
+from harness.targets.reference.target import ReferenceBroker, reference_profile
 from harness.targets.reference.variants import VariantTarget, flipped
 from harness.verdict import DifferenceClass
 
@@ -186,6 +186,28 @@ def test_a_broker_that_had_many_conversations_is_renewed(
     asyncio.run(run())
 
     assert starts == [1, 2, 3]
+
+
+def test_a_broker_that_ends_between_two_drives_is_lost_and_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driven = DrivenTarget(_Counted(reference_profile("4.4")), run_id="test", logs=tmp_path, jobs=64)
+    script, lost, before = _made(0).script, [], _Counted.starts
+    how = "it ended with signal SIGKILL\nand the end of its log"
+
+    async def run() -> None:
+        await driven.begin(lambda _: None)
+        await driven.run([script])
+        lost.append(driven.lost)
+        monkeypatch.setattr(ReferenceBroker, "failure", lambda _: how)
+        assert await driven.run([script]) == {script.id: []}
+        lost.append(driven.lost)
+        await driven.stop()
+
+    asyncio.run(run())
+
+    assert lost == [None, "it ended with signal SIGKILL"]
+    assert _Counted.starts - before == 1
 
 
 def test_a_lost_target_is_not_started_to_ask_for_topic_ids(tmp_path: Path) -> None:

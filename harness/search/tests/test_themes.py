@@ -49,7 +49,22 @@ def test_a_conversation_has_requests_of_its_own_theme_only() -> None:
     # Rights matter for every request, so a conversation about them is about something else, too.
     assert all(len(each - {None, Theme.ACCESS}) <= 1 for each in themes)
     assert sum(each <= {None} for each in themes) > 40
-    assert {*Theme} - {Theme.STATES} <= set().union(*themes)
+    # Where offsets expire, what is asked is the same.
+    assert {*Theme} - {Theme.STATES, Theme.EXPIRY} <= set().union(*themes)
+
+
+def test_where_offsets_expire_some_have_a_retention_time_of_their_own() -> None:
+    made = asyncio.run(_made(VIRTUAL, 150))
+    expiring = [each for each in made if "offsets.retention.minutes" in each.script.broker_config]
+    retained = {
+        step.fields["retention_time_ms"]
+        for each in expiring
+        for step in each.script.steps
+        if isinstance(step, Send) and step.api == "OffsetCommit" and "retention_time_ms" in step.fields
+    }
+
+    assert len(expiring) > 5
+    assert {700, 200_000} <= retained
 
 
 def test_principals_are_there_where_an_authorizer_is_and_are_refused_and_allowed() -> None:
@@ -90,11 +105,12 @@ def test_a_conversation_that_is_gone_on_with_keeps_its_theme_and_its_cast() -> N
 
 def test_every_configuration_starts_in_every_release() -> None:
     some = [each for of_type in VIRTUAL.configs_of.values() for each in of_type]
+    of_themes = [each for of_theme in VIRTUAL.theme_configs.values() for each in of_theme]
 
     async def started() -> None:
         for profile in ("2.8", "3.9", "4.0.0", "4.4"):
             side = _side(profile)
-            for config in (*VIRTUAL.configs, *some, *VIRTUAL.access_configs):
+            for config in (*VIRTUAL.configs, *some, *of_themes):
                 await side.broker(config)
 
     asyncio.run(started())

@@ -22,6 +22,7 @@ from harness.search.moves import Act, Ask, HangUp, script_of
 from harness.search.shrinking import Candidate
 from harness.search.sides import Side
 from harness.search.tempo import VIRTUAL
+from harness.search.theme import Theme
 from harness.search.written import scenario_of, write
 from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import VariantTarget
@@ -110,7 +111,7 @@ def test_what_has_no_builder_is_written_so_that_it_is_asked_again(
         Act(action="moves_coordinator()"),
         Ask(actor="kim", api="ListGroups"),
     )
-    config = VIRTUAL.access_configs[0]
+    config = VIRTUAL.theme_configs[Theme.ACCESS][0]
     script = script_of(moves, script_id=SCRIPT_ID, broker_config=config)
     events = asyncio.run(Side(VariantTarget(reference_profile("4.4"))).run(script))
     cluster = Cluster(

@@ -15,6 +15,7 @@ from harness.targets.base.interface import (
     Capability,
     Progress,
     Target,
+    TargetError,
 )
 from harness.targets.base.measured import MeasuredProcess
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class KeptTarget(Target):
-    """Starts a broker once for each configuration, and again only after it has failed."""
+    """Starts a broker once for each configuration; one that ends between two drives is not replaced."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -69,9 +70,9 @@ class KeptTarget(Target):
     ) -> Broker:
         key = tuple(sorted(broker_config.items()))
         found = self._brokers.get(key)
-        if found is None or found.failure() is not None:
-            if found is not None:
-                await found.stop()
+        if found is not None and (failure := found.failure()) is not None:
+            raise TargetError(failure)
+        if found is None:
             found = await self._target.start(
                 broker_config=broker_config,
                 directory=directory,

@@ -112,9 +112,10 @@ def classic_group_join_to_consumer_group(
     """
     request = join.request
     throw_if_classic_member_cannot_join_consumer_group(shard)
-    member_id = request.member_id or shard.choices.uuid()
-    throw_if_consumer_group_is_full(shard, group, member_id, request.group_instance_id)
+    throw_if_consumer_group_is_full(shard, group, request.member_id, request.group_instance_id)
     throw_if_classic_protocol_is_not_supported(group, request)
+    # Kafka chooses the id before it refuses. Who is refused is not told, so the next one may have it.
+    member_id = request.member_id or shard.choices.uuid()
     if _requires_known_member_id(join):
         shard.respond(join.token, join_error(member_id, Errors.MEMBER_ID_REQUIRED))
         return EMPTY_RESULT
