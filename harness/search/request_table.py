@@ -154,25 +154,14 @@ REQUESTS: Final[Mapping[str, RequestRow]] = {
 }
 """The requests of made conversations, by API."""
 OF_NAMED_GROUPS: Final = frozenset(
-    {
-        "JoinGroup",
-        "SyncGroup",
-        "Heartbeat",
-        "LeaveGroup",
-        "OffsetCommit",
-        "OffsetFetch",
-        "OffsetDelete",
-        "DescribeGroups",
-        "DeleteGroups",
-        "ConsumerGroupHeartbeat",
-        "ConsumerGroupDescribe",
-        "ShareGroupHeartbeat",
-        "ShareGroupDescribe",
-        "StreamsGroupHeartbeat",
-        "StreamsGroupDescribe",
-    }
-)
-"""The requests that concern the groups that they name and nothing else, whatever values their fields have."""
+    api
+    for api, row in REQUESTS.items()
+    if descriptor(api).groups and not descriptor(api).transactions and not row.is_alone
+) - {"FindCoordinator"}
+"""The requests that concern the groups that they name and nothing else, whatever values their fields have.
+
+FindCoordinator may look for the coordinator of a transaction, whose topic is then created.
+"""
 DESCRIBES: Final[Mapping[GroupType, str]] = {
     _CLASSIC: "DescribeGroups",
     _CONSUMER: "ConsumerGroupDescribe",

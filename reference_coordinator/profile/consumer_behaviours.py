@@ -18,7 +18,8 @@ _OF_MEMBERS: Final = (
         behaviour=Behaviour.GROUP_EPOCH_STARTS_AT_ONE,
         spans=since(4, 3, 0),
         meaning="A new consumer group is in epoch 1 with an empty assignment of epoch 1; the first member "
-        "that names topics raises it to 2. Before, both began at 0 and the first member raised the group's.",
+        "that names topics raises it to 2. Before, both began at 0 and any member raised a group's epoch 0, "
+        "which a classic group without a generation still has when it is upgraded.",
         source="KAFKA-20268, ModernGroup#<init>, TargetAssignmentMetadata.INITIAL (4.3.0)",
     ),
     Row(

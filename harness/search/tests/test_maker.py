@@ -104,6 +104,19 @@ def test_what_conversations_on_a_broker_would_share_is_not_touched() -> None:
     assert not [step for each in made for step in each.script.steps if isinstance(step, DoToBroker)]
 
 
+def test_on_a_broker_no_time_out_ends_beside_something_else() -> None:
+    made = asyncio.run(_made("4.4", REAL, 150))
+    timeouts = {
+        step.fields["rebalance_timeout_ms"]
+        for each in made
+        for step in each.script.steps
+        if isinstance(step, Send) and "rebalance_timeout_ms" in step.fields
+    }
+
+    assert {1_500, 30_000} <= timeouts
+    assert not [each for each in timeouts if isinstance(each, int) and 0 <= each < 1_000]
+
+
 def test_on_a_broker_a_transaction_ends_before_anybody_goes_on() -> None:
     made = asyncio.run(_made("4.4", REAL, 60))
     after = [

@@ -11,7 +11,7 @@ from harness.search.corpus import Corpus
 from harness.search.hunt import common_versions
 from harness.search.rounds import Round, RoundMaker, RoundOrder, RoundsAhead
 from harness.search.sides import Side
-from harness.search.steering import Steering
+from harness.search.steering import STEPS_EACH, Steering
 from harness.search.tempo import APPENDING, REAL, RESTARTING, Tempo
 from harness.targets.base.interface import BrokerAction, TargetError
 from harness.targets.reference.target import reference_profile
@@ -53,11 +53,10 @@ def test_rounds_of_another_process_are_those_of_this_one() -> None:
         rounds = RoundsAhead(Steering(Corpus()))
         try:
             await rounds.start()
-            made = []
             for order in orders:
                 rounds.order(order)
-                made.append(await rounds.taken())
-            return made
+            assert (rounds.round_count, rounds.expected_steps) == (2, 8 * STEPS_EACH)
+            return [await rounds.taken() for _ in orders]
         finally:
             await rounds.stop()
 

@@ -13,15 +13,15 @@ from typing_extensions import override
 
 from harness.diff.raw_difference import Against, RawDifference
 from harness.scenario.script import Script
-from harness.search.comparison import Heard
+from harness.search.comparison import Comparison, Heard
 from harness.search.differences import Cause, cause_of
 from harness.search.driven import DrivenTarget
 from harness.search.hunt import Cluster, Harvest, scripted
 from harness.search.made import Made
 from harness.search.shrinking import Candidate
 from harness.search.target_hunt import TargetHunt, TargetOrder
-from harness.targets.base.interface import Broker, BrokerSession, Target
-from harness.targets.reference.target import ReferenceBroker, reference_profile
+from harness.targets.base.interface import Broker, BrokerSession, Capability, Target
+from harness.targets.reference.target import ReferenceBroker, ReferenceTarget, reference_profile
 from harness.targets.reference.variants import VariantTarget, flipped
 from harness.verdict import DifferenceClass
 
@@ -208,6 +208,27 @@ def test_a_broker_that_ends_between_two_drives_is_lost_and_not_replaced(
 
     assert lost == [None, "it ended with signal SIGKILL"]
     assert _Counted.starts - before == 1
+
+
+@pytest.mark.parametrize("capability", [None, Capability.CLUSTER, Capability.RESTART])
+def test_a_coordinator_restarts_in_one_round_of_five_where_no_other_broker_takes_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capability: Capability | None
+) -> None:
+    able = ReferenceTarget.capabilities.fget(_reference())  # type: ignore[attr-defined] # a property
+    able = able - {Capability.CLUSTER} if capability is None else able ^ {capability}
+    monkeypatch.setattr(ReferenceTarget, "capabilities", able)
+    driven = DrivenTarget(_reference(), run_id="test", logs=tmp_path, jobs=64)
+
+    async def tempos() -> list[bool]:
+        comparison = Comparison(driven, None)
+        await comparison.begin(lambda _: None)
+        orders = [comparison.round_order(seed=1, begun=number, count=1) for number in range(100)]
+        await comparison.stop()
+        return [each.tempo.restarts for each in orders]
+
+    count = sum(asyncio.run(tempos()))
+
+    assert 10 < count < 30 if capability is None else count == 0
 
 
 def test_a_lost_target_is_not_started_to_ask_for_topic_ids(tmp_path: Path) -> None:
