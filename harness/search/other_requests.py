@@ -193,7 +193,8 @@ def streams_group_heartbeat(at: Situation) -> None:
         at.puts_wrong_generation(0.15, "member_epoch")
         at.puts(0.05, "topology", *_TOPOLOGIES)
         at.puts(0.08, "shutdown_application", *(True,))
-    at.puts(0.05, "rebalance_timeout_ms", 1, 0)
+    if not at.tempo.shares_broker:
+        at.puts(0.05, "rebalance_timeout_ms", 1, 0)
     at.puts(0.05, "process_id", None, "", "process-2")
     at.puts(0.05, "rack_id", "", "rack-1")
     at.puts(0.05, "endpoint_information_epoch", 1, -1)

@@ -141,12 +141,12 @@ _MIXED = script_of(
 """A consumer group that refuses a classic member, and then takes it in."""
 
 
-def test_who_is_refused_takes_none_of_the_ids_that_were_told() -> None:
-    told = "yBXd3AlIS8qdHwPQgUVYvw"
+def test_who_is_refused_takes_none_of_the_known_ids() -> None:
+    known = "yBXd3AlIS8qdHwPQgUVYvw"
     side = Side(VariantTarget(reference_profile("4.4")))
 
-    events = asyncio.run(side.run(_MIXED, draws=Draws(uuids=(told,))))
+    events = asyncio.run(side.run(_MIXED, draws=Draws(uuids=(known,))))
 
     answers = [(each.fields or "") for each in events if each.kind == EventKind.RESPONSE]
     assert "INCONSISTENT_GROUP_PROTOCOL" in answers[-3]
-    assert told in answers[-1]
+    assert known in answers[-1]
