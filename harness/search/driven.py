@@ -62,6 +62,10 @@ class DrivenTarget:
         If the target is lost, the events up to then are returned, and `lost` is set to the reason.
         """
         heard: dict[str, Sequence[Event]] = {}
+        ended = self._kept.failure() or self._acted_on.failure()
+        if ended is not None:
+            self.lost = _first_line(ended)
+            return {each.id: () for each in scripts}
         for together in broker_groups(scripts, self.target.capabilities):
             await self._renew_brokers_for(together)
             heard |= await self._drive(self._of(together.scripts[0]), together.scripts)
@@ -111,7 +115,7 @@ class DrivenTarget:
             )
             self.lost = result.lost
         except TargetError as error:
-            self.lost = str(error).partition("\n")[0]
+            self.lost = _first_line(str(error))
         return {each.id: recorded[f"{each.id}{suffix}"] for each in scripts}
 
     async def topic_ids(self, script: Script) -> Mapping[str, str]:
@@ -143,6 +147,10 @@ class DrivenTarget:
             await self._kept.stop()
         finally:
             await self._acted_on.stop()
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0]
 
 
 class _Nobody:

@@ -60,7 +60,7 @@ def test_a_fault_of_a_target_is_shrunk_on_it_and_named(tmp_path: Path) -> None:
     hunt, found = _hunt(tmp_path, target, steps=3_000)
 
     assert [each.explanation.behaviours for each in found] == [("duplicate_partitions_answered_each",)]
-    assert len(found[0].script.steps) <= 4
+    assert len(found[0].script.steps) <= 6
     ours, others = hunt.traces(found[0])
     assert len(ours) == len(others)
 
@@ -200,7 +200,7 @@ def test_a_broker_that_ends_between_two_drives_is_lost_and_not_replaced(
         await driven.run([script])
         lost.append(driven.lost)
         monkeypatch.setattr(ReferenceBroker, "failure", lambda _: how)
-        assert await driven.run([script]) == {script.id: []}
+        assert await driven.run([script]) == {script.id: ()}
         lost.append(driven.lost)
         await driven.stop()
 

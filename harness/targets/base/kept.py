@@ -83,6 +83,11 @@ class KeptTarget(Target):
             self._brokers[key] = found
         return _KeptBroker(found)
 
+    def failure(self) -> str | None:
+        """Return how one of the brokers ended by itself; None if all are running."""
+        failures = (each.failure() for each in self._brokers.values())
+        return next((each for each in failures if each is not None), None)
+
     async def stop(self) -> None:
         """Stop all brokers."""
         while self._brokers:
