@@ -135,10 +135,8 @@ def _dispatch_to_many_groups(
     match request:
         case messages.DeleteGroupsRequest():
             return delete_groups(shard, request, token)
-        case messages.OffsetFetchRequest() if awaits_writes(shard, request):
-            return _fetch_when_written(shard, request, token)
         case messages.OffsetFetchRequest():
-            answer_read(shard, token, partial(offset_fetch, shard, request))
+            return _fetch(shard, request, token)
         case messages.DescribeGroupsRequest():
             read = partial(describe_groups, shard, request, api_version=context.api_version)
             answer_read(shard, token, read)
@@ -161,12 +159,16 @@ def awaits_writes(shard: CoordinatorShard, request: messages.OffsetFetchRequest)
     return request.require_stable and shard.profile.coordinator is CoordinatorFamily.JAVA
 
 
-def _fetch_when_written(
+def _fetch(
     shard: CoordinatorShard, request: messages.OffsetFetchRequest, token: ResponseToken
-) -> CoordinatorResult[messages.OffsetFetchResponse]:
-    if shard.park_fetch(request, token):
-        return EMPTY_RESULT
-    return CoordinatorResult(response=offset_fetch(shard, request))
+) -> CoordinatorResult[messages.GroupResponse]:
+    if not request.groups and shard.profile.has(Behaviour.EMPTY_FETCH_UNANSWERED):
+        shard.fail(token, None)
+    elif not awaits_writes(shard, request):
+        answer_read(shard, token, partial(offset_fetch, shard, request))
+    elif not shard.park_fetch(request, token):
+        return CoordinatorResult(response=offset_fetch(shard, request))
+    return EMPTY_RESULT
 
 
 def offset_fetch(

@@ -50,6 +50,13 @@ OF_KAFKA_APIS: Final = (
         source="KafkaApis#handleOffsetFetchRequestFromCoordinator (3.4.0)",
     ),
     Row(
+        behaviour=Behaviour.EMPTY_FETCH_UNANSWERED,
+        spans=(Span(since=(3, 0, 0), until=(4, 1, 0)),),
+        meaning="An OffsetFetch from v8 on that names no groups is never answered: the broker fails when it "
+        "counts the errors in the answer.",
+        source="OffsetFetchResponse#errorCounts (4.0.2)",
+    ),
+    Row(
         behaviour=Behaviour.FETCH_V1_DROPS_GROUP_ERROR,
         spans=(Span(since=(3, 5, 0), until=(3, 9, 2)), Span(since=(4, 0, 0), until=(4, 0, 2))),
         meaning="OffsetFetch v1 answers a group's error with no topics, and so with no error at all.",

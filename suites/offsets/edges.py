@@ -61,6 +61,20 @@ def a_group_that_is_named_twice(conversation: Conversation) -> None:
 
 
 @scenario(
+    "offsets/edge/fetch-no-group",
+    source="OffsetFetchResponse#errorCounts",
+    clauses=("OF-12",),
+)
+def a_fetch_that_names_no_group(conversation: Conversation) -> None:
+    """OffsetFetch v8 that names no groups is never answered before 4.1."""
+    ana = conversation.actor("ana")
+
+    ana.sends(ask.request("OffsetFetch", 8, groups=(), require_stable=False))
+    ana.may_receive(expect.response("OffsetFetch", groups=()), within_ms=2_000)
+    ana.aside.asks(ask.offset_fetch(), expect.response("OffsetFetch", error_code="NONE"))
+
+
+@scenario(
     "offsets/edge/stable-readers-of-what-was-refused",
     source="KAFKA-16371",
     broker_config=TINY_METADATA,
