@@ -51,7 +51,6 @@ class Comparison:
         side: the reference on which conversations are made.
         switched: the behaviours of the reference that differ from its release.
         versions: the versions that all sides serve, by API.
-        configs: broker configurations to choose from; one that is repeated is chosen more often.
         runs: how many conversations were tried beside those that were made.
     """
 
@@ -60,7 +59,7 @@ class Comparison:
     def __init__(self, target: DrivenTarget, against: DrivenTarget | None) -> None:
         self.switched: tuple[str, ...] = ()
         self.versions: Mapping[str, Sequence[int]] = {}
-        self.configs: Sequence[Mapping[str, str]] = ()
+        self._takes_config = False
         self.runs = 0
         self._target = target
         self._against = against
@@ -109,8 +108,9 @@ class Comparison:
             self._other = VariantTarget(reference_profile(other.profile))
             self._quick = self._judged = between_targets
         self.versions = _without_gaps(served, [each for each in (self._plain, self._other) if each])
-        takes_config = all(Capability.BROKER_CONFIG in each.target.capabilities for each in self._driven)
-        self.configs = REAL.configs if takes_config else ({},)
+        self._takes_config = all(
+            Capability.BROKER_CONFIG in each.target.capabilities for each in self._driven
+        )
 
     def round_order(self, *, seed: int, begun: int, count: int) -> RoundOrder:
         """Return the order of a round of conversations that all sides can have.
@@ -127,7 +127,7 @@ class Comparison:
             reference=self._reference_with(self.switched),
             base_config=self._base_config,
             versions=self.versions,
-            configs=self.configs,
+            configs=tempo.configs if self._takes_config else ({},),
             seed=seed,
             begun=begun,
             count=min(count, MEETING_SIZE_MAX) if tempo.restarts else count,

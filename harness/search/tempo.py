@@ -123,6 +123,7 @@ REAL: Final = Tempo(
 """The tempo of a broker: a conversation takes some seconds, and avoids deadlines."""
 RESTARTING: Final = replace(
     REAL,
+    configs=(*({},) * 8, {"group.max.size": "2"}),
     longest_wait_ms=100,
     sessions_ms=(30_000, 30_000, 0),
     rebalances_ms=(60_000,),

@@ -18,6 +18,7 @@ from harness.search.differences import Cause, cause_of
 from harness.search.driven import DrivenTarget
 from harness.search.hunt import Cluster, Harvest, scripted
 from harness.search.made import Made
+from harness.search.rounds import RoundOrder
 from harness.search.shrinking import Candidate
 from harness.search.target_hunt import TargetHunt, TargetOrder
 from harness.targets.base.interface import Broker, BrokerSession, Capability, Target
@@ -220,16 +221,19 @@ def test_a_coordinator_restarts_in_one_round_of_five_where_no_other_broker_takes
     monkeypatch.setattr(ReferenceTarget, "capabilities", _reference().capabilities - lacking)
     driven = DrivenTarget(_reference(), run_id="test", logs=tmp_path, jobs=64)
 
-    async def tempos() -> list[bool]:
+    async def ordered() -> list[RoundOrder]:
         comparison = Comparison(driven, None)
         await comparison.begin(lambda _: None)
         orders = [comparison.round_order(seed=1, begun=number, count=1) for number in range(100)]
         await comparison.stop()
-        return [each.tempo.restarts for each in orders]
+        return orders
 
-    count = sum(asyncio.run(tempos()))
+    restarting = [each for each in asyncio.run(ordered()) if each.tempo.restarts]
 
-    assert 10 < count < 30 if restarts else count == 0
+    assert 10 < len(restarting) < 30 if restarts else not restarting
+    # How long conversations wait for each other before a restart hangs on the machine, so nothing may be due.
+    configs = [config for each in restarting for config in each.configs]
+    assert not [each for each in configs if "group.initial.rebalance.delay.ms" in each]
 
 
 def test_a_lost_target_is_not_started_to_ask_for_topic_ids(tmp_path: Path) -> None:
