@@ -88,7 +88,7 @@ def narrow_offset_fetch(
     authorizer: StandardAuthorizer,
     request: messages.OffsetFetchRequest,
     context: messages.RequestContext,
-) -> Narrowed:
+) -> Narrowed | messages.OffsetFetchResponse:
     """Refuse groups that may not be described, and topics of the other groups that may not be described.
 
     Source: KafkaApis#handleOffsetFetchRequestFromCoordinator (3.9.2).
@@ -118,6 +118,8 @@ def narrow_offset_fetch(
         )
 
     allowed = tuple(visible(each) for each in request.groups if may_describe(each))
+    if request.groups and not allowed:
+        return finish(messages.OffsetFetchResponse(groups=()))
     return Narrowed(request=replace(request, groups=allowed), finish=finish)
 
 
