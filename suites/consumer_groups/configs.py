@@ -41,7 +41,7 @@ def a_group_cannot_be_configured_at_will(conversation: Conversation) -> None:
     ana.enters(interval_ms=500)
 
 
-@scenario("consumer_groups/configs/session-not-longer", source=CONFIGURES, clauses=("CF-03",))
+@scenario("consumer_groups/configs/session-not-longer", source=CONFIGURES, clauses=("CF-02",))
 def a_session_is_longer_than_a_heartbeat_interval(conversation: Conversation) -> None:
     """A session timeout that is not longer than the heartbeat interval gets INVALID_CONFIG."""
     ana = conversation.member("ana")

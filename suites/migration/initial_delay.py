@@ -6,7 +6,7 @@ from suites.migration.groups import REQUIRED, UNKNOWN, join
 
 @scenario(
     "migration/initial-delay/everybody-left",
-    source="ModernGroup#setGroupEpoch",
+    source="ConsumerGroup#fromClassicGroup",
     clauses=("MG-58",),
     broker_config={"group.initial.rebalance.delay.ms": "2000"},
 )

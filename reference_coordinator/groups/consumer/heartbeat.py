@@ -147,9 +147,9 @@ def _update_subscription(update: MemberUpdate, context: RequestContext) -> bool:
         shard, group, update.member, update.updated_member, context
     )
     update.records += records
-    is_in_no_epoch = group.group_epoch == 0 and not shard.profile.has(Behaviour.GROUP_EPOCH_STARTS_AT_ONE)
+    leaves_epoch_zero = group.group_epoch == 0 and not shard.profile.has(Behaviour.GROUP_EPOCH_STARTS_AT_ONE)
     bump_group_epoch = (
-        is_in_no_epoch
+        leaves_epoch_zero
         or names_changed
         or status is UpdateRegularExpressionStatus.REGEX_UPDATED_AND_RESOLVED
         or has_preferred_server_assignor_changed(update)
