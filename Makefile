@@ -22,12 +22,10 @@ help: ## Say what can be made
 
 setup: $(STAMP) ## Build .venv with the pinned, hashed packages
 
-$(STAMP): constraints.txt pyproject.toml
+$(STAMP): constraints.txt pyproject.toml tools/set_up.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-		|| { echo "Python 3.11 or newer is needed; say which: make PYTHON=python3.12 …" >&2; exit 78; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+		|| { echo "set-up (code 78): Python 3.11 or newer is needed; say which: make PYTHON=python3.12 …" >&2; exit 78; }
+	@$(PYTHON) tools/set_up.py $(VENV)
 	@touch $@
 
 conformance: setup ## Drive the reference and two Kafka brokers, and write the report (CLIENTS=--clients: with real clients)

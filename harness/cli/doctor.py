@@ -1,6 +1,5 @@
 """`doctor`: show what this machine has and lacks, with remedies."""
 
-import shutil
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Final
@@ -17,10 +16,11 @@ from harness.scenario.errors import ScenarioError
 from harness.scenario.registry import collect
 from harness.targets.base.interface import TargetError
 from harness.targets.checks import Check, all_checks
+from harness.targets.runtimes.node import find_node
 
 _PACKAGES: Final = ("kio", "pydantic", "pytest", "rich", "typer")
 _EXTRAS: Final = {
-    "spark": "no report is made, and no jars of Kafka are fetched",
+    "spark": "no report is made",
     "clients": "no real clients can run, and no librdkafka mock",
     "containers": "no target can be a container",
     "allure": "no Allure results are written",
@@ -28,9 +28,6 @@ _EXTRAS: Final = {
 }
 """What does not work without an extra, by extra."""
 _PYTHON_MIN: Final = (3, 11)
-_OPTIONAL: Final = {
-    "npx": "install Node.js 20 or newer to have the Allure report rendered; all else works without",
-}
 
 
 @ends_with_exit_code
@@ -48,8 +45,7 @@ def doctor(
     for extra, loss in _EXTRAS.items():
         lacking = why_without(extra)
         _add_optional(table, extra, None if lacking else "installed", f"{loss}; {lacking}")
-    for program, remedy in _OPTIONAL.items():
-        _add_optional(table, program, shutil.which(program), remedy)
+    _add_node(table)
     _add_docker(table)
     Console().print(table)
     return ExitCode.EXPECTED if all(check.ok for check in checks) else ExitCode.UNAVAILABLE
@@ -57,6 +53,14 @@ def doctor(
 
 def _add_optional(table: Table, name: str, found: str | None, remedy: str) -> None:
     table.add_row("[green]✓[/]" if found else "[dim]·[/]", name, found or f"[dim]absent: {escape(remedy)}[/]")
+
+
+def _add_node(table: Table) -> None:
+    try:
+        node = find_node()
+        _add_optional(table, "node", f"{node.program}, Node {node.version} ({node.reason})", "")
+    except TargetError as error:
+        _add_optional(table, "node", None, f"{error}, to have the Allure report rendered")
 
 
 def _add_docker(table: Table) -> None:
@@ -75,7 +79,8 @@ def _add_docker(table: Table) -> None:
 
 
 def _detail(check: Check) -> str:
-    return check.detail if check.ok else f"{check.detail}\n[bold]remedy:[/] {check.remedy}"
+    detail = escape(check.detail)
+    return detail if check.ok else f"{detail}\n[bold]remedy:[/] {escape(check.remedy)}"
 
 
 def _python() -> Check:

@@ -1,15 +1,13 @@
 """`make jar-locks`: update the lock of jars that this package ships, when Kafka has a new release."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from functools import partial
+import os
 from typing import Final
 
 from harness.targets.jars import locks
-from harness.targets.jars.cache import cache_directory
 from harness.targets.jars.published import PUBLISHED
 from harness.targets.jars.resolved import kafka_jars, release_of
-from harness.targets.jars.single import STREAMS, STREAMS_MIN, TOOLS, single_jar
+from harness.targets.jars.single import COMPILER, COMPILER_VERSION, STREAMS, STREAMS_MIN, TOOLS, single_jar
 
 _TOOLS: Final = ("3.9.2", "4.4.0")
 """Releases whose tools our tests run against the reference."""
@@ -21,20 +19,14 @@ async def lock_jars() -> None:
     Raises:
         TargetError: a version's jars are not available, or the lock cannot be written.
     """
+    os.environ[locks.LOCK_VARIABLE] = str(locks.SHIPPED_LOCK)
     for version in PUBLISHED:
-        await _lock(version, partial(kafka_jars, version, print))
+        await kafka_jars(version, print)
         if release_of(version) >= STREAMS_MIN:
-            await _lock(f"{STREAMS}-{version}", partial(single_jar, STREAMS, version, print))
+            await single_jar(STREAMS, version, print)
     for version in _TOOLS:
-        await _lock(f"{TOOLS}-{version}", partial(single_jar, TOOLS, version, print))
-
-
-async def _lock(name: str, fetched: Callable[[], Awaitable[object]]) -> None:
-    shipped = locks.read_lock(locks.SHIPPED_LOCK)
-    if name not in shipped:
-        await fetched()
-        hashes = locks.hashes_of(cache_directory() / name / "libs")
-        locks.write_lock(locks.SHIPPED_LOCK, {**shipped, name: hashes})
+        await single_jar(TOOLS, version, print)
+    await single_jar(COMPILER, COMPILER_VERSION, print)
 
 
 if __name__ == "__main__":

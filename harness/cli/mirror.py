@@ -5,7 +5,7 @@ import os
 import typer
 
 from harness.targets.base.interface import TargetError
-from harness.targets.jars.ivy import MIRROR_VARIABLE, mirror_url
+from harness.targets.jars.repository import MIRROR_VARIABLE, mirror_url
 
 
 def name_mirror(url: str | None) -> str | None:

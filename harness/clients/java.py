@@ -3,7 +3,7 @@
 import asyncio
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -12,9 +12,9 @@ from harness.clients.libraries import ClientLibrary
 from harness.clients.steps import Feature
 from harness.targets.base.interface import Progress, TargetError
 from harness.targets.jars import cache
-from harness.targets.jars.java import JAVA_VERSION_MIN, require_java
 from harness.targets.jars.resolved import LATEST, KafkaJars, kafka_jars, release_of
-from harness.targets.jars.single import STREAMS, STREAMS_MIN, single_jar
+from harness.targets.jars.single import COMPILER, COMPILER_VERSION, STREAMS, STREAMS_MIN, single_jar
+from harness.targets.runtimes.java import JAVA_VERSION_MIN, JavaUse, java_for
 
 JAVA: Final = "java"
 _SOURCES: Final = Path(__file__).parent / "apps" / "java"
@@ -35,9 +35,6 @@ _FORGETS: Final = (
     "that knows no topic for a moment has its group rebalance (ConsumerCoordinator#rejoinNeededOrPending)"
 )
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+")
-_COMPILER: Final = "jdk.compiler"
-_COMPILER_MAIN: Final = "com.sun.tools.javac.Main"
-_NO_COMPILER: Final = re.compile(r"Module \S+ not found|release version \d+ not supported")
 _REPORTED_LINES: Final = 3
 _JVM_FLAGS: Final = (
     "-Xmx96m",
@@ -63,12 +60,12 @@ async def java_library(spec: str, progress: Progress) -> ClientLibrary:
         progress: called with what is going on.
 
     Raises:
-        TargetError: there is no Java, no compiler, or no jars; the message contains the remedy.
+        TargetError: there is no Java, or there are no jars; the message contains the remedy.
     """
     version = spec.partition(":")[2] or LATEST
     if version != LATEST and (not _VERSION.fullmatch(version) or release_of(version) < _RELEASE_MIN):
         raise TargetError(f"client {spec}: Java's client has to be of Kafka 2.5 or newer, such as java:3.9.2")
-    java = require_java()
+    java = java_for(JavaUse.CLIENT)
     jars = await kafka_jars(version, progress)
     release = release_of(jars.version)
     if release >= STREAMS_MIN:
@@ -96,9 +93,10 @@ async def _compiled(java: Path, jars: KafkaJars, progress: Progress) -> Path:
         return final
     async with cache.locked(directory, "compile", progress):
         if not final.is_dir():
+            compiler = await single_jar(COMPILER, COMPILER_VERSION, progress)
             progress(f"compiling the Java client against Kafka {jars.version}")
             with cache.made_at(final) as classes:
-                await _compile(java, jars, sources, classes)
+                await _compile([java, "-jar", compiler], jars, sources, classes)
     return final
 
 
@@ -112,11 +110,12 @@ def _parts(release: tuple[int, int]) -> Iterator[str]:
         yield "with_streams_groups"
 
 
-async def _compile(java: Path, jars: KafkaJars, sources: list[Path], classes: Path) -> None:
+async def _compile(
+    command: Sequence[str | Path], jars: KafkaJars, sources: Sequence[Path], classes: Path
+) -> None:
     compiler = await asyncio.create_subprocess_exec(
-        java,
-        *("-m", f"{_COMPILER}/{_COMPILER_MAIN}"),
-        *("--release", str(JAVA_VERSION_MIN), "-proc:none", "-nowarn"),
+        *command,
+        *("-source", str(JAVA_VERSION_MIN), "-target", str(JAVA_VERSION_MIN), "-proc:none", "-nowarn"),
         *("-d", classes),
         *("-cp", _unfolded(jars.class_path)),
         *sources,
@@ -125,17 +124,11 @@ async def _compile(java: Path, jars: KafkaJars, sources: list[Path], classes: Pa
         stderr=asyncio.subprocess.STDOUT,
     )
     output, _ = await compiler.communicate()
-    if compiler.returncode == 0:
-        return
-    reported = output.decode("utf-8", "replace").strip()
-    if _NO_COMPILER.search(reported):
+    if compiler.returncode:
+        reported = output.decode("utf-8", "replace").strip().splitlines()[:_REPORTED_LINES]
         raise TargetError(
-            f"the Java client cannot be compiled, for {java} has no compiler: install a JDK of version "
-            f"{JAVA_VERSION_MIN} or newer, such as openjdk-{JAVA_VERSION_MIN}-jdk-headless, "
-            "or let JAVA_HOME point to one"
+            f"the Java client does not compile against Kafka {jars.version}: {' / '.join(reported)}"
         )
-    first = " / ".join(reported.splitlines()[:_REPORTED_LINES])
-    raise TargetError(f"the Java client does not compile against Kafka {jars.version}: {first}")
 
 
 def _unfolded(class_path: str) -> str:

@@ -6,7 +6,8 @@ from typing import Final
 
 from harness.capacity import machine
 from harness.extras import why_without
-from harness.targets.checks import check_java
+from harness.targets.base.interface import TargetError
+from harness.targets.runtimes.java import JavaUse, find_java
 
 LOCAL_MASTER: Final = f"local[{machine().cores}]"
 """Spark in one JVM on this machine, with all cores available to this process."""
@@ -27,16 +28,16 @@ class TaskError(Exception):
 
 
 def why_no_spark(master: str) -> str | None:
-    """Return what a session would lack here, with the remedy; None if starting one can be tried.
-
-    Source: Spark's `bin/spark-class`, which looks in JAVA_HOME and then on the PATH (4.3).
-    """
+    """Return what a session would lack here, with the remedy; None if starting one can be tried."""
     if (lacking := why_without("spark")) is not None:
         return lacking
     if master.startswith(CONNECT) or SUBMITTED in os.environ or _is_running():
         return None
-    check = check_java()
-    return None if check.ok else f"Spark has no Java ({check.detail}): {check.remedy}"
+    try:
+        find_java(JavaUse.SPARK)
+    except TargetError as error:
+        return str(error)
+    return None
 
 
 def _is_running() -> bool:

@@ -17,12 +17,16 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from harness.spark.java_home import spark_java_home
 from harness.spark.master import CONNECT, LOCAL_MASTER, SUBMITTED, SparkError
 from harness.spark.refusals import system_refusals
+from harness.targets.base.interface import TargetError
 from harness.trace.schema import TraceError
 
 DRIVER_MEMORY: Final = "2g"
 _LOOPBACK: Final = "127.0.0.1"
+_JAVA_HOME, _OWN_ADDRESS = "JAVA_HOME", "SPARK_LOCAL_IP"
+"""Variables by which Spark finds its Java and the address to listen on."""
 _SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """A JVM that lives for seconds spends a fifth of its time on optimising; measured with 20,000 events."""
 _LONG_LIVED: Final = (
@@ -126,14 +130,21 @@ def _submitted(partitions: int) -> Iterator[SparkSession]:
 
 @contextmanager
 def _connected(url: str) -> Iterator[SparkSession]:
-    """Provide a session of a Spark Connect server, and restore PySpark's environment variables afterwards."""
-    before = {name: os.environ.get(name) for name in _CONNECT_SWITCHES}
-    try:
+    """Provide a session of a Spark Connect server; PySpark sets variables for the whole process."""
+    with _environment_kept(*_CONNECT_SWITCHES):
         spark = _remote(url)
         try:
             yield spark
         finally:
             spark.stop()
+
+
+@contextmanager
+def _environment_kept(*names: str) -> Iterator[None]:
+    """Give environment variables the values back that they have now."""
+    before = {name: os.environ.get(name) for name in names}
+    try:
+        yield
     finally:
         for name, value in before.items():
             if value is None:
@@ -194,7 +205,10 @@ def _start(master: str, settings: Mapping[str, str], scratch: Path) -> SparkSess
     log = scratch / "jvm.log"
     context = None
     try:
-        with log.open("wb") as output, _loopback_only(_is_local(master)), _interrupts_deferred():
+        with log.open("wb") as output, _environment_kept(_JAVA_HOME, _OWN_ADDRESS), _interrupts_deferred():
+            os.environ[_JAVA_HOME] = str(spark_java_home())
+            if _is_local(master):
+                os.environ[_OWN_ADDRESS] = _LOOPBACK
             streams = {"stdout": output, "stderr": subprocess.STDOUT}
             gateway = launch_gateway(conf, popen_kwargs=streams)  # type: ignore[no-untyped-call]  # PySpark's gap
             context = SparkContext(conf=conf, gateway=gateway)
@@ -204,7 +218,7 @@ def _start(master: str, settings: Mapping[str, str], scratch: Path) -> SparkSess
         if context is not None:
             context.stop()
         _end_jvm()
-        if isinstance(error, OSError | PySparkException | Py4JError):
+        if isinstance(error, OSError | PySparkException | Py4JError | TargetError):
             raise SparkError(remedy) from error
         raise
 
@@ -217,7 +231,7 @@ def _remedy(master: str, error: BaseException, log: Path) -> str:
     return "\n".join(
         [
             f"Spark did not start with master {master}: {first_line}",
-            "Spark needs Java 17 or later on the PATH or in JAVA_HOME; `kafka-conformance doctor` looks.",
+            "`kafka-conformance doctor` says which Java Spark gets.",
             *last_lines,
         ]
     )
@@ -253,22 +267,6 @@ def _end_jvm() -> None:
 
 def _is_local(master: str) -> bool:
     return master.startswith("local")
-
-
-@contextmanager
-def _loopback_only(wanted: bool) -> Iterator[None]:  # noqa: FBT001 - private, and called once
-    """Make a JVM that is started in this context use the loopback address as its own."""
-    name = "SPARK_LOCAL_IP"
-    before = os.environ.get(name)
-    if wanted:
-        os.environ[name] = _LOOPBACK
-    try:
-        yield
-    finally:
-        if before is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = before
 
 
 @contextmanager

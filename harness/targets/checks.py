@@ -1,8 +1,8 @@
 """Small checks of what local brokers need, for `doctor`; each reports the state and the remedy."""
 
-import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,8 +10,8 @@ from harness.capacity import machine
 from harness.targets.base.interface import TargetError
 from harness.targets.base.ports import free_port
 from harness.targets.jars.cache import CACHE_VARIABLE, cache_directory
-from harness.targets.jars.java import JAVA_VERSION_MIN, find_java, java_version
 from harness.targets.jars.resolved import cached_versions
+from harness.targets.runtimes.java import FoundJava, JavaUse, find_java
 
 _MEMORY_MIN_BYTES: Final = 2 << 30
 _DISK_MIN_BYTES: Final = 1 << 30
@@ -28,25 +28,19 @@ class Check:
     """What to do; empty if the check passed."""
 
 
-def check_java() -> Check:
-    """Check for a Java that runs brokers and Spark."""
-    remedy = f"install Java {JAVA_VERSION_MIN} or newer (a full JRE), or set JAVA_HOME"
-    java = find_java()
-    if java is None:
-        return Check(name="java", ok=False, detail="not in JAVA_HOME, not on the PATH", remedy=remedy)
-    home = os.environ.get("JAVA_HOME")
-    if home and not java.is_relative_to(home):
-        return Check(
-            name="java",
-            ok=False,
-            detail=f"brokers run with {java}, but Spark goes by JAVA_HOME alone: {home} has no bin/java",
-            remedy="let JAVA_HOME point to a JRE, or unset it",
-        )
-    version = java_version(java)
-    if version is None:
-        return Check(name="java", ok=False, detail=f"{java} does not tell its version", remedy=remedy)
-    ok = version >= JAVA_VERSION_MIN
-    return Check(name="java", ok=ok, detail=f"{java}, Java {version}", remedy="" if ok else remedy)
+def check_java() -> Iterator[Check]:
+    """Check for the Java of each use; uses that get the same one share a check."""
+    titles: dict[FoundJava, list[str]] = {}
+    for use in JavaUse:
+        try:
+            titles.setdefault(find_java(use), []).append(use.title)
+        except TargetError as error:
+            problem, _, remedy = str(error).rpartition(": ")
+            yield Check(name="java", ok=False, detail=problem, remedy=remedy)
+    for found, uses in titles.items():
+        java = found.java
+        detail = f"{', '.join(uses)}: {java.program}, Java {java.version} ({found.reason})"
+        yield Check(name="java", ok=True, detail=detail)
 
 
 def check_cache() -> Check:
@@ -90,4 +84,4 @@ def check_machine() -> Check:
 
 def all_checks() -> tuple[Check, ...]:
     """Run every check of this module."""
-    return (check_java(), check_cache(), check_port(), check_machine())
+    return (*check_java(), check_cache(), check_port(), check_machine())

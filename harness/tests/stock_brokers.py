@@ -7,9 +7,9 @@ from typing import Final
 
 from harness.targets.base.prepare import await_serving
 from harness.targets.base.tcp import TcpSession, new_connect_slots
-from harness.targets.jars.java import require_java
 from harness.targets.jars.resolved import kafka_jars, release_of
 from harness.targets.kafka.local_nodes import LocalNodes, NodesPlan, start_nodes
+from harness.targets.runtimes.java import JavaUse, java_for
 
 _STOCK: Final = {
     "auto.create.topics.enable": "true",
@@ -49,7 +49,7 @@ async def stock_brokers(
     """Run brokers of a release, with other settings where some are given; they end with the context."""
     jars = await kafka_jars(version, _quiet)
     plan = NodesPlan(
-        java=require_java(),
+        java=java_for(JavaUse.BROKER),
         jars=jars,
         broker_config={**_STOCK, **_STOCK_BY_RELEASE.get(release_of(version), {}), **(settings or {})},
         node_count=node_count,

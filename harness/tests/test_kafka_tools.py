@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from harness.targets.jars.java import find_java
 from harness.targets.jars.resolved import kafka_jars
 from harness.targets.jars.single import TOOLS, single_jar
 from harness.targets.kafka.node import java_command
 from harness.targets.kafka.released import KafkaTarget
+from harness.targets.runtimes.java import JavaUse, java_for
 from harness.tests.reference_broker import reference_broker
 
 pytestmark = pytest.mark.broker
@@ -74,8 +74,7 @@ def _printed(command: list[str | Path]) -> str:
 async def _all_printed(version: str, address: str) -> list[str]:
     jars = await kafka_jars(version, lambda _: None)
     tools = await single_jar(TOOLS, version, lambda _: None)
-    java = find_java()
-    assert java is not None
+    java = java_for(JavaUse.BROKER)
     jars = dataclasses.replace(jars, class_path=f"{tools}{os.pathsep}{jars.class_path}")
     printed = []
     with _open_transaction(address):

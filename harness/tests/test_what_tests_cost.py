@@ -83,12 +83,28 @@ def test_a_fixture_of_a_module_starts_only_what_the_test_may_start(ran: Callable
 
 def test_which_java_there_is_may_be_asked_and_no_engine_is_there(ran: Callable[..., Ran]) -> None:
     done = ran(
-        "def test_asks():\n    subprocess.run(['java', '-version'], check=True)\n"
+        "from harness.targets.runtimes.java import JavaUse, find_java\n"
+        "def test_asks():\n    found = find_java(JavaUse.BROKER)\n"
+        "    assert found.reason == 'on the PATH'\n    print('guarded', found.java.program)\n"
         "    assert os.environ['DOCKER_HOST'].startswith('unix:///nonexistent')\n"
         "    assert 'JAVA_HOME' not in os.environ\n"
     )
     assert done.returncode == pytest.ExitCode.OK, done.stdout
-    assert "real java: -version" in done.stdout
+    assert "guarded" in done.stdout
+    assert "kafka-conformance-guards-" in done.stdout
+
+
+@pytest.mark.parametrize(("mark", "code"), [("slow", 1), ("broker", 0)])
+def test_the_environments_own_java_is_guarded_too(ran: Callable[..., Ran], mark: str, code: int) -> None:
+    done = ran(
+        "from harness.targets.runtimes.java import JavaUse, find_java\n"
+        f"@pytest.mark.{mark}\ndef test_own(monkeypatch):\n    monkeypatch.setenv('PATH', '/bin/nothing')\n"
+        "    monkeypatch.delenv('JAVA_HOME', raising=False)\n    found = find_java(JavaUse.BROKER)\n"
+        '    assert found.reason == "the environment\'s own"\n'
+        "    subprocess.run([found.java.program, '-version'])\n"
+    )
+    assert done.returncode == code, done.stdout
+    assert ("mark the test by what it starts:\njava -version" in done.stdout) is bool(code)
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="Linux alone tells what processes there are")

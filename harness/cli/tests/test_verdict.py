@@ -16,6 +16,7 @@ from harness.results.exit_code import ExitCode
 from harness.spark.master import SparkError, why_no_spark
 from harness.targets.base.interface import TargetError
 from harness.targets.external.target import ExternalTarget
+from harness.tests.fake_java import hide_programs
 from harness.tests.in_process import CommandLine
 from harness.tests.report_run import REFERENCE, SCALA, MadeUpRun, judgement, small_run
 from harness.tests.small_suite import WRONG
@@ -36,8 +37,7 @@ def _lost_externals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def without_java(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", str(path))
+    hide_programs(monkeypatch, path)
     # A test before may have left a session, which needs no further Java.
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
 
@@ -172,5 +172,5 @@ def test_a_target_of_ours_that_cannot_start_has_its_own_cause_and_no_other_remed
     monkeypatch.setenv("KAFKA_CONFORMANCE_CACHE", str(tmp_path / "cache"))
     options = ("--target", "kafka:3.9.2", "--out", tmp_path / "reports", CHOSEN)
     assert kafka_conformance("run", *options) == ExitCode.UNAVAILABLE
-    assert "no java was found in JAVA_HOME or on the PATH: install Java" in kafka_conformance.out
+    assert "no Java for brokers (" in kafka_conformance.out
     assert "check that it runs" not in kafka_conformance.out

@@ -18,11 +18,14 @@ from typing import Final
 
 from harness.report.allure.history import HISTORY, LATER_HISTORY
 from harness.report.allure.terms import allure_categories
+from harness.targets.base.interface import TargetError
 from harness.targets.jars.cache import cache_directory, made_at
+from harness.targets.runtimes.node import Node, find_node, node_environment
 
 LOCK: Final = Path(__file__).with_name("npm") / "package-lock.json"
 """The lock file of npm; `make allure-lock` regenerates it."""
 _PACKAGE: Final = LOCK.with_name("package.json")
+_ALLURE: Final = "node_modules/.bin/allure"
 _ANALYTICS: Final = re.compile(
     r"<script[^>]*googletagmanager[^>]*></script>\s*<script>\s*window\.dataLayer.*?</script>", re.DOTALL
 )
@@ -60,17 +63,17 @@ def render_allure(run_dir: Path) -> AllurePages:
     """Render pages of a run's Allure results, which must have been written before."""
     pages = run_dir / "allure"
     try:
-        program = _program()
+        command = _program()
         shutil.rmtree(pages, ignore_errors=True)
         results = run_dir / "allure-results"
         with TemporaryDirectory(prefix="allure-") as scratch:
             config = Path(scratch) / "allurerc.json"
             config.write_text(json.dumps(_config(run_dir, pages)), encoding="utf-8")
             arguments = ("generate", str(results.absolute()), "--config", str(config))
-            _call((str(program), *arguments), cwd=Path(scratch), timeout_s=GENERATE_TIMEOUT_S)
+            _call("allure generate", (*command, *arguments), cwd=Path(scratch), timeout_s=GENERATE_TIMEOUT_S)
         for page in pages.rglob("*.html"):
             page.write_text(_completed(page.read_text(encoding="utf-8")), encoding="utf-8")
-    except _UnavailableError as reason:
+    except (_UnavailableError, TargetError) as reason:
         return AllurePages(index=None, problem=str(reason))
     return AllurePages(index=pages / "index.html", problem=None)
 
@@ -95,44 +98,44 @@ def _config(run_dir: Path, pages: Path) -> dict[str, object]:
     }
 
 
-def _program() -> Path:
-    """Return Allure's program from the cache; npm installs it there first if it is missing."""
-    if shutil.which("node") is None:
-        raise _UnavailableError("node is not on the PATH; install Node.js 20 or later")
+def _program() -> tuple[Path, Path]:
+    """Return Node, and Allure's program from the cache; npm installs it there first if it is missing."""
+    node = find_node()
     installed = cache_directory() / f"allure-{sha256(LOCK.read_bytes()).hexdigest()[:12]}"
-    program = installed / "node_modules/.bin/allure"
-    if not program.is_file():
-        _install(installed)
-    return program
+    if not (installed / _ALLURE).is_file():
+        _install(node, installed)
+    return node.program, (installed / _ALLURE).resolve()
 
 
-def _install(installed: Path) -> None:
+def _install(node: Node, installed: Path) -> None:
     """Install everything that the lock file names, or nothing."""
-    npm = shutil.which("npm")
-    if npm is None:
-        raise _UnavailableError("npm is not on the PATH, and Allure is not installed in the cache")
     flags = ("--ignore-scripts", "--no-audit", "--no-fund")
     try:
         installed.parent.mkdir(parents=True, exist_ok=True)
         with made_at(installed) as work:
             for file in (LOCK, _PACKAGE):
                 shutil.copy(file, work)
-            _call((npm, "ci", *flags), cwd=work, timeout_s=INSTALL_TIMEOUT_S)
+            _call("npm ci", (*node.npm, "ci", *flags), cwd=work, timeout_s=INSTALL_TIMEOUT_S)
     except OSError as error:
         if not installed.is_dir():  # unless another process installed it first
             raise _UnavailableError(f"Allure cannot be installed into {installed}: {error}") from error
 
 
-def _call(command: Sequence[str], *, cwd: Path, timeout_s: float) -> None:
-    name = Path(command[0]).name
+def _call(name: str, command: Sequence[str | Path], *, cwd: Path, timeout_s: float) -> None:
     try:
         done = subprocess.run(  # noqa: S603 - a program of ours or of the user's PATH, and no shell
-            command, cwd=cwd, capture_output=True, text=True, timeout=timeout_s, check=False
+            command,
+            cwd=cwd,
+            env=node_environment(),
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise _UnavailableError(f"{name} {command[1]} did not end within {timeout_s:.0f} s") from error
+        raise _UnavailableError(f"{name} did not end within {timeout_s:.0f} s") from error
     except OSError as error:
         raise _UnavailableError(f"{name} cannot be started: {error}") from error
     if done.returncode:
         last = (done.stderr or done.stdout).strip().splitlines()[-3:]
-        raise _UnavailableError(f"{name} {command[1]} ended with {done.returncode}: {' '.join(last)}")
+        raise _UnavailableError(f"{name} ended with {done.returncode}: {' '.join(last)}")

@@ -12,6 +12,7 @@ from harness.report.allure.pages import LOCK, render_allure
 from harness.targets.jars.cache import CACHE_VARIABLE
 
 _SAYS_ITS_NAME: Final = '#!/bin/sh\necho "$0 $*" >>"$CALLS"\n'
+_NODE: Final = '#!/bin/sh\n[ "$1" = --version ] && echo v24.1.0 && exit\nexec "$@"\n'
 _INSTALLS: Final = _SAYS_ITS_NAME + 'mkdir -p node_modules/.bin && cp "$ALLURE" node_modules/.bin/allure\n'
 _REFUSES: Final = "#!/bin/sh\necho 'npm error code EINTEGRITY' >&2\nmkdir -p node_modules/.bin; exit 1\n"
 
@@ -23,7 +24,7 @@ def _calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
     monkeypatch.setenv("ALLURE", str(_program(tmp_path / "allure", _SAYS_ITS_NAME)))
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    _program(tmp_path / "bin" / "node", _SAYS_ITS_NAME)
+    _program(tmp_path / "bin" / "node", _NODE)
     _program(tmp_path / "bin" / "npm", _INSTALLS)
     _program(tmp_path / "here" / "node_modules/.bin/allure", _SAYS_ITS_NAME)
     monkeypatch.chdir(tmp_path / "here")

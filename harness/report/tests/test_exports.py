@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -21,6 +22,7 @@ from harness.report.model.phrases import expectation_entry
 from harness.report.model.run_data import Run
 from harness.report.render import render_all
 from harness.report.terminal.summary import print_summary
+from harness.tests.fake_java import hide_programs
 from harness.tests.report_run import (
     FOOTER,
     JAVA,
@@ -222,7 +224,7 @@ def test_results_of_an_earlier_report_do_not_linger(run_dir: Path) -> None:
 def test_a_machine_without_node_gets_a_reason_and_everything_else(
     run_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
+    hide_programs(monkeypatch, tmp_path)
     rendered = render_all(run_dir, allure=True)
     assert rendered.allure_index is None
     assert "Node.js" in (rendered.allure_problem or "")
@@ -237,7 +239,10 @@ def test_an_npm_that_fails_is_reported_and_does_not_raise(
     npm.chmod(0o755)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KAFKA_CONFORMANCE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("shutil.which", lambda _: str(npm))
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    node = tmp_path / "node"
+    node.write_text("#!/bin/sh\necho v24.0.0\n")
+    node.chmod(0o755)
     pages = render_allure(run_dir)
     assert pages.index is None
     assert pages.problem == "npm ci ended with 1: no network here"

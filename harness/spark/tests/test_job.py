@@ -13,6 +13,7 @@ import pytest
 from harness.diff.model import Alignment
 from harness.report.model.tables import read_rows
 from harness.spark.job import MARTS, build_tables
+from harness.tests.fake_java import hide_programs
 from harness.tests.patience import awaited, completed
 from harness.tests.spark_records import DIFFERENCE, EVENT, JUDGEMENT, RUN, align_run, finish_run, write_run
 from harness.trace.files import RunFolder, read_records, write_records
@@ -193,12 +194,15 @@ def test_an_interrupted_start_leaves_no_process_and_no_file(tmp_path: Path) -> N
     assert (job.returncode, processes_that_name(scratch), list(scratch.iterdir())) == (130, [], [])
 
 
-def test_without_java_the_job_names_the_remedy(tmp_path: Path) -> None:
-    folder = write_run(tmp_path)
-    done = run_python(["-m", "harness.spark.job", str(folder.path)], cwd=tmp_path, JAVA_HOME=str(tmp_path))
+def test_without_java_the_job_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write_run(tmp_path / "run")
+    hide_programs(monkeypatch, tmp_path)
+    job = ["-m", "harness.spark.job", str(folder.path)]
+    done = run_python(job, cwd=tmp_path, PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
 
     assert done.returncode == 69
-    assert "needs Java 17 or later" in done.stderr
+    assert "no Java for Spark (" in done.stderr
+    assert "install Java 17 or newer" in done.stderr
 
 
 def test_a_folder_that_is_no_run_is_bad_input(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """The SHA-512 that each jar of a Kafka version must have, and the check before a jar is run.
 
 A lock file has the format of `sha512sum`, with paths relative to the cache: `HASH  VERSION/libs/JAR`. So
-`sha512sum --check FILE`, run in the cache, does the same check. It names no repository: a jar must have these
-bytes, whichever repository serves it.
+`sha512sum --check FILE`, run in the cache, does the same check. Comments say where each jar is in a Maven
+repository: `# GROUP/MODULE/REVISION/JAR`. It names no repository: a jar must have these bytes, whichever
+repository serves it.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -24,7 +25,10 @@ LOCK_VARIABLE: Final = "KAFKA_CONFORMANCE_JAR_LOCK"
 SHIPPED_LOCK: Final = Path(__file__).with_name("kafka-jars.sha512")
 """The lock of every version in `harness.targets.jars.published`."""
 _OWN_LOCK: Final = "kafka-jars.sha512"
+_DISPENSABLE: Final = "kafka-tools-api-"
+"""A jar that a broker runs without, which locks of users may name; not every repository has it."""
 _LINE: Final = re.compile(r"([0-9a-f]{128})  ([^/\s]+)/libs/([^/\s]+)")
+_PATH_LINE: Final = re.compile(r"# ((?:[\w.-]+/)+([\w.-]+\.jar))")
 
 Hashes = Mapping[str, str]
 """SHA-512 by name of jar, in hexadecimal digits."""
@@ -41,6 +45,8 @@ class JarLock:
     file: Path
     version: str
     hashes: Hashes
+    paths: tuple[str, ...]
+    """Where the jars are in a Maven repository; empty if the file does not say it of each."""
 
 
 def own_lock() -> Path:
@@ -56,10 +62,16 @@ def lock_of(version: str) -> JarLock | None:
         TargetError: a lock file cannot be read, or is invalid.
     """
     for file in (SHIPPED_LOCK, own_lock()):
-        hashes = read_lock(file).get(version)
-        if hashes:
-            return JarLock(file=file, version=version, hashes=hashes)
+        if version in read_lock(file):
+            return _of_version(file, version)
     return None
+
+
+def _of_version(file: Path, version: str) -> JarLock:
+    hashes, known = read_lock(file)[version], read_paths(file)
+    is_complete = known.keys() >= hashes.keys()
+    paths = tuple(known[name] for name in hashes) if is_complete else ()
+    return JarLock(file=file, version=version, hashes=hashes, paths=paths)
 
 
 def read_lock(file: Path) -> dict[str, dict[str, str]]:
@@ -69,25 +81,32 @@ def read_lock(file: Path) -> dict[str, dict[str, str]]:
         TargetError: it cannot be read, or a line is not valid in a lock file.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        return _parsed(file.read_text(encoding="utf-8"), file)[0]
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
         raise TargetError(f"the lock of jars {file} cannot be read: {error}") from error
-    return _parsed(text, file)
+
+
+def read_paths(file: Path) -> dict[str, str]:
+    """Return where the jars of a lock file that can be read are in a Maven repository, by their names."""
+    return _parsed(file.read_text(encoding="utf-8"), file)[1] if file.exists() else {}
 
 
 @functools.lru_cache(maxsize=4)
-def _parsed(text: str, file: Path) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
+def _parsed(text: str, file: Path) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+    hashes: dict[str, dict[str, str]] = {}
+    paths: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), start=1):
-        entry = _LINE.fullmatch(line)
-        if entry is None:
+        if entry := _LINE.fullmatch(line):
+            hashes.setdefault(entry[2], {})[entry[3]] = entry[1]
+        elif place := _PATH_LINE.fullmatch(line):
+            paths[place[2]] = place[1]
+        elif not line.startswith("#"):
             raise TargetError(
                 f"{file}:{number} is not a line of a jar lock, `HASH  VERSION/libs/JAR`: correct or remove it"
             )
-        found.setdefault(entry[2], {})[entry[3]] = entry[1]
-    return found
+    return hashes, paths
 
 
 def hashes_of(libs: Path) -> dict[str, str]:
@@ -119,7 +138,12 @@ def is_recorded(jar: Path) -> bool:
 
 
 async def check_jars(
-    version: str, libs: Path, progress: Progress, *, remedy: str, may_lack: Collection[str] = ()
+    version: str,
+    libs: Path,
+    progress: Progress,
+    *,
+    remedy: str,
+    paths: Sequence[str] = (),
 ) -> None:
     """Check that a version's jars are the recorded ones; record them if no lock contains the version.
 
@@ -127,8 +151,8 @@ async def check_jars(
         version: Kafka's version.
         libs: the directory of the jars.
         progress: called with the file to which hashes were recorded.
+        paths: where the jars are in a Maven repository, to be recorded with their hashes.
         remedy: what to do about a jar that differs.
-        may_lack: prefixes of the names of jars that may be missing.
 
     Raises:
         JarMismatchError: a jar differs, is not recorded, or is missing.
@@ -137,57 +161,65 @@ async def check_jars(
     found = await asyncio.to_thread(hashes_of, libs)
     lock = lock_of(version)
     if lock is None:
-        lock = await _recorded(version, found, progress)
-    _compare(lock, found, libs, remedy=remedy, may_lack=tuple(may_lack))
+        lock = await _recorded(version, found, paths, progress)
+    _compare(lock, found, libs, remedy=remedy)
 
 
-def _compare(lock: JarLock, found: Hashes, libs: Path, *, remedy: str, may_lack: tuple[str, ...]) -> None:
+def _compare(lock: JarLock, found: Hashes, libs: Path, *, remedy: str) -> None:
     for name, actual in found.items():
         expected = lock.hashes.get(name)
         if expected != actual:
             wanted = f"SHA-512 {expected}" if expected else f"no such jar of Kafka {lock.version}"
             raise JarMismatchError(
                 f"{libs / name} does not match {lock.file}, and Kafka {lock.version} is not run. "
-                f"Expected: {wanted}. Found: SHA-512 {actual}. Remedy: {remedy}{_own_remedy(lock)}"
+                f"Expected: {wanted}. Found: SHA-512 {actual}. Remedy: {remedy}{own_remedy(lock)}"
             )
-    missing = [name for name in lock.hashes if name not in found and not name.startswith(may_lack or "/")]
+    missing = [name for name in lock.hashes if name not in found and not name.startswith(_DISPENSABLE)]
     if missing:
         raise JarMismatchError(
             f"{libs} does not match {lock.file}, and Kafka {lock.version} is not run. "
-            f"Expected: {', '.join(missing)}. Found: no such jar. Remedy: {remedy}{_own_remedy(lock)}"
+            f"Expected: {', '.join(missing)}. Found: no such jar. Remedy: {remedy}{own_remedy(lock)}"
         )
 
 
-def _own_remedy(lock: JarLock) -> str:
+def own_remedy(lock: JarLock) -> str:
+    """Return what else may be done about a jar that differs from a lock of the user's."""
     if lock.file == SHIPPED_LOCK:
         return ""
     return f"; if you know why the jars changed, remove the lines of {lock.version} from {lock.file}"
 
 
-async def _recorded(version: str, found: Hashes, progress: Progress) -> JarLock:
+async def _recorded(version: str, found: Hashes, paths: Sequence[str], progress: Progress) -> JarLock:
     """Record the hashes of a version that no lock file contains, and report the file."""
     file = own_lock()
     directory = cache.prepared(cache.cache_directory())
     async with cache.locked(directory, "own-lock", progress):
         versions = read_lock(file)
         if version not in versions:
-            write_lock(file, {**versions, version: dict(found)})
+            known = {**read_paths(file), **{Path(path).name: path for path in paths}}
+            write_lock(file, {**versions, version: dict(found)}, known)
             progress(
                 Lasting(
                     f"Kafka {version} is new here: recorded the SHA-512 of its {len(found)} jars in {file}; "
                     "later downloads have to match"
                 )
             )
-        return JarLock(file=file, version=version, hashes=read_lock(file)[version])
+        return _of_version(file, version)
 
 
-def write_lock(file: Path, versions: Mapping[str, Hashes]) -> None:
+def write_lock(file: Path, versions: Mapping[str, Hashes], paths: Mapping[str, str]) -> None:
     """Write a lock file, in the order of versions and names, completely or not at all.
+
+    Args:
+        file: the lock file.
+        versions: the hashes of its versions.
+        paths: where jars are in a Maven repository, by their names.
 
     Raises:
         TargetError: it cannot be written.
     """
-    lines = [
+    lines = [f"# {path}\n" for path in sorted(paths.values())]
+    lines += [
         f"{versions[version][name]}  {version}/libs/{name}\n"
         for version in sorted(versions, key=_numbers)
         for name in sorted(versions[version])

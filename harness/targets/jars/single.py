@@ -1,25 +1,28 @@
-"""Single jars of Kafka that a broker lacks, from the cache or from Ivy."""
+"""Single jars that a broker lacks, from the cache or from the Maven repository."""
 
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Final
 
-from harness.targets.base.interface import Progress, TargetError
-from harness.targets.jars import cache, ivy, locks
-from harness.targets.jars.ivy import Coordinates
-from harness.targets.jars.java import require_java
-from harness.targets.jars.resolved import repository_name
+from harness.targets.base.interface import Progress
+from harness.targets.jars import cache, locks
 
 STREAMS_MIN: Final = (4, 2)
 """The first release in which streams groups are no longer only a preview (KIP-1071)."""
 STREAMS: Final = "streams"
 TOOLS: Final = "tools"
 """Kafka's command line tools, which are not in the broker's jar since 3.7."""
+COMPILER: Final = "ecj"
+"""Eclipse's compiler of Java, which runs on a Java that has none."""
+COMPILER_VERSION: Final = "3.46.0"
+_MODULES: Final = {
+    STREAMS: "org/apache/kafka/kafka-streams",
+    TOOLS: "org/apache/kafka/kafka-tools",
+    COMPILER: "org/eclipse/jdt/ecj",
+}
 
 
 async def single_jar(part: str, version: str, progress: Progress) -> Path:
-    """Return the jar of a part of Kafka, downloaded if it is not in the cache.
+    """Return a single jar, downloaded if it is not in the cache.
 
     It comes without its dependencies: a broker's jars contain those that are needed here.
 
@@ -28,42 +31,19 @@ async def single_jar(part: str, version: str, progress: Progress) -> Path:
         TargetError: it is not available.
     """
     directory = cache.prepared(cache.cache_directory())
-    home = directory / f"{part}-{version}"
-    jar = home / "libs" / f"kafka-{part}-{version}.jar"
-    if not home.is_dir():
-        async with cache.locked(directory, f"jars-{home.name}", progress):
-            if not home.is_dir():
-                await _resolve(part, version, jar, directory, progress)
-    await locks.check_jars(
-        home.name, jar.parent, progress, remedy=f"remove {home}, and the jar is downloaded anew"
-    )
+    name = f"{part}-{version}"
+    libs = directory / name / "libs"
+    module = _MODULES[part]
+    jar = libs / f"{Path(module).name}-{version}.jar"
+    path = f"{module}/{version}/{jar.name}"
+    if not jar.is_file():
+        from harness.targets.jars.download import Repository  # noqa: PLC0415 - it takes a while to import
+
+        async with cache.locked(directory, f"jars-{name}", progress):
+            progress(f"downloading {jar.name}")
+            lock = locks.lock_of(name)
+            with Repository() as repository:
+                await repository.fetch((path,), lock, into=libs, progress=progress)
+    remedy = f"remove {libs.parent}, and the jar is downloaded anew"
+    await locks.check_jars(name, libs, progress, remedy=remedy, paths=(path,))
     return jar
-
-
-async def _resolve(part: str, version: str, jar: Path, directory: Path, progress: Progress) -> None:
-    progress(f"resolving kafka-{part} {version}")
-    work = Path(tempfile.mkdtemp(prefix=".resolving-", dir=directory))
-    log = directory / f"ivy-{part}-{version}.log"
-    try:
-        wanted = Coordinates(organisation="org.apache.kafka", module=f"kafka-{part}", revision=version)
-        report = await ivy.retrieve(
-            require_java(),
-            ivy.ivy_module([wanted], alone=True),
-            ivy_cache=directory / "ivy",
-            destination=work,
-            log=log,
-            progress=progress,
-        )
-        if not report.succeeded or not _keep(work, jar):
-            raise TargetError(f"kafka-{part} {version} cannot be had from {repository_name()}: see {log}")
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-
-
-def _keep(work: Path, jar: Path) -> bool:
-    """Move the jar to its place in the cache; return whether it was found."""
-    if not (work / jar.name).is_file():
-        return False
-    with cache.made_at(jar.parents[1]) as temporary:
-        work.rename(temporary / jar.parent.name)
-    return True

@@ -1,13 +1,17 @@
-"""An archive of loaded classes, which halves the time that a broker takes to start.
+"""Archives of loaded classes, which halve the time that a broker takes to start.
 
-It is created once per version and Java, by a broker that is started, prepared and stopped.
+There is one of a version's classes, made by a broker that is started, prepared and stopped. It stands on the
+archive of Java's own classes, which is made too where a Java comes without one. Each is made once per Java.
+An empty folder remembers a Java that can make none.
 """
 
+import asyncio
 import hashlib
+import subprocess
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from harness.targets.base.interface import Progress
 from harness.targets.jars import cache
@@ -15,29 +19,56 @@ from harness.targets.jars.resolved import KafkaJars
 
 Training: TypeAlias = Callable[[KafkaJars, Path], Awaitable[None]]
 """Starts a broker from jars in a directory, prepares it and shuts it down cleanly."""
+_ARCHIVE: Final = "classes.jsa"
+_DUMP_TIMEOUT_S: Final = 120
 
 
 async def with_class_archive(
     jars: KafkaJars, java: Path, *, directory: Path, train: Training, progress: Progress
 ) -> KafkaJars:
-    """Return the jars with an archive of their classes, which is created if needed and if it can be kept."""
+    """Return the jars with the archives of their classes, made if needed and if they can be kept."""
+    base = await _base_archive(java, progress)
+    below = [base] if base is not None else []
     home = jars.home
     if home is None:
-        return jars
-    archive = _class_archive(home, java)
-    if not archive.is_file():
+        return _with(jars, below)
+    made = home / f"classes-{_identity(java)}"
+    if not made.is_dir():
         async with cache.locked(home, "classes", progress):
-            if not archive.is_file():
+            if not made.is_dir():
                 progress("preparing faster starts (once per version)")
-                await _make(jars, archive, _subdirectory(directory), train)
-    return jars.with_jvm_option(f"-XX:SharedArchiveFile={archive}") if archive.is_file() else jars
+                with cache.made_at(made) as unfinished:
+                    archiving = f"-XX:ArchiveClassesAtExit={unfinished / _ARCHIVE}"
+                    await train(_with(jars, below).with_jvm_option(archiving), _subdirectory(directory))
+    archive = made / _ARCHIVE
+    return _with(jars, [*below, archive] if archive.is_file() else below)
 
 
-async def _make(jars: KafkaJars, archive: Path, directory: Path, train: Training) -> None:
-    unfinished = archive.with_suffix(".unfinished")
-    await train(jars.with_jvm_option(f"-XX:ArchiveClassesAtExit={unfinished}"), directory)
-    with suppress(FileNotFoundError):  # a Java without class data sharing writes none
-        unfinished.replace(archive)
+def _with(jars: KafkaJars, archives: list[Path]) -> KafkaJars:
+    joined = ":".join(map(str, archives))
+    return jars.with_jvm_option(f"-XX:SharedArchiveFile={joined}") if joined else jars
+
+
+async def _base_archive(java: Path, progress: Progress) -> Path | None:
+    """Return the archive of Java's own classes that was made for a Java without one; None if it has one."""
+    directory = cache.prepared(cache.cache_directory())
+    made = directory / f"java-{_identity(java)}"
+    if not made.is_dir():
+        async with cache.locked(directory, made.name, progress):
+            if not made.is_dir():
+                with cache.made_at(made) as unfinished:
+                    await asyncio.to_thread(_dump, java, unfinished / _ARCHIVE)
+    archive = made / _ARCHIVE
+    return archive if archive.is_file() else None
+
+
+def _dump(java: Path, archive: Path) -> None:
+    """Make the archive of a Java's own classes, unless it has one or can make none."""
+    has_one = (str(java), "-Xshare:on", "-version")
+    dumping = (str(java), "-Xshare:dump", f"-XX:SharedArchiveFile={archive}")
+    with suppress(OSError, subprocess.TimeoutExpired):
+        if subprocess.run(has_one, capture_output=True, timeout=_DUMP_TIMEOUT_S, check=False).returncode:  # noqa: S603
+            subprocess.run(dumping, capture_output=True, timeout=_DUMP_TIMEOUT_S, check=False)  # noqa: S603
 
 
 def _subdirectory(directory: Path) -> Path:
@@ -46,7 +77,6 @@ def _subdirectory(directory: Path) -> Path:
     return path
 
 
-def _class_archive(home: Path, java: Path) -> Path:
+def _identity(java: Path) -> str:
     program = java.resolve()
-    identity = hashlib.sha256(f"{program} {program.stat().st_mtime_ns}".encode())
-    return home / f"classes-{identity.hexdigest()[:12]}.jsa"
+    return hashlib.sha256(f"{program} {program.stat().st_mtime_ns}".encode()).hexdigest()[:12]

@@ -25,7 +25,6 @@ from harness.targets.base.interface import (
 from harness.targets.base.prepare import Prepared, await_serving, prepare
 from harness.targets.base.tcp import asking
 from harness.targets.debugger.breakpoints import code_points, load_order
-from harness.targets.jars.java import require_java
 from harness.targets.jars.resolved import KafkaJars
 from harness.targets.kafka.class_archive import with_class_archive
 from harness.targets.kafka.controlled import KafkaBroker
@@ -41,6 +40,7 @@ from harness.targets.kafka.properties import (
     uses_kraft,
 )
 from harness.targets.kafka.storage import cluster_id_of
+from harness.targets.runtimes.java import JavaUse, java_for
 
 START_TIMEOUT_MS: Final = 60_000.0
 _START_TRIES: Final = 3
@@ -151,7 +151,7 @@ async def start_local(plan: LocalPlan, *, directory: Path, progress: Progress) -
     Raises:
         TargetError: it does not get ready; with the end of its log.
     """
-    java = require_java()
+    java = java_for(JavaUse.DEBUGGED_BROKER if plan.breakpoints else JavaUse.BROKER)
 
     async def train(jars: KafkaJars, subdirectory: Path) -> None:
         training = replace(

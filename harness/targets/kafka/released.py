@@ -10,6 +10,7 @@ from harness.targets.base.interface import Breakpoint, Broker, BrokerAction, Cap
 from harness.targets.jars.resolved import LATEST, kafka_jars
 from harness.targets.kafka.local import START_TIMEOUT_MS, LocalPlan, local_capabilities, start_local
 from harness.targets.kafka.properties import uses_kraft
+from harness.targets.runtimes.java import JavaUse, java_for
 
 JAVA_SUFFIX: Final = "+java"
 """Suffix of a version: run the Java coordinator, where the Scala one is the default."""
@@ -75,6 +76,7 @@ class KafkaTarget(Target):
 
     @override
     async def fetch(self, progress: Progress) -> None:
+        java_for(JavaUse.BROKER)  # before a download that would be in vain
         await kafka_jars(self._version, progress)
 
     @override
@@ -87,6 +89,7 @@ class KafkaTarget(Target):
         breakpoints: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
+        java_for(JavaUse.BROKER)
         jars = await kafka_jars(self._version, progress)
         which = ", Java coordinator" if self._java_coordinator else ""
         where = "local JVM" if self._node_count == 1 else f"{self._node_count} brokers in local JVMs"

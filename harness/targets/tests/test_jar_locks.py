@@ -16,7 +16,7 @@ from harness.targets.jars import cache, locks
 from harness.targets.jars.locks import JarMismatchError
 from harness.targets.jars.published import PUBLISHED
 from harness.targets.jars.resolved import kafka_jars, release_of
-from harness.targets.jars.single import STREAMS_MIN
+from harness.targets.jars.single import COMPILER, COMPILER_VERSION, STREAMS_MIN
 from harness.tests.completed_runs import CHECKOUT
 
 VERSION: Final = "9.9.9"
@@ -45,7 +45,18 @@ def resolve(said: list[str] | None = None) -> None:
 def test_every_version_that_the_matrix_names_has_a_shipped_lock() -> None:
     streams = {f"streams-{version}" for version in PUBLISHED if release_of(version) >= STREAMS_MIN}
 
-    assert set(locks.read_lock(locks.SHIPPED_LOCK)) == {*PUBLISHED, *streams, "tools-3.9.2", "tools-4.4.0"}
+    others = {"tools-3.9.2", "tools-4.4.0", f"{COMPILER}-{COMPILER_VERSION}"}
+    assert set(locks.read_lock(locks.SHIPPED_LOCK)) == {*PUBLISHED, *streams, *others}
+
+
+def test_a_shipped_lock_says_of_each_jar_where_it_is_in_a_maven_repository() -> None:
+    shipped = locks.read_lock(locks.SHIPPED_LOCK)
+    for name in shipped:
+        lock = locks.lock_of(name)
+        assert lock is not None
+        assert [path.rpartition("/")[2] for path in lock.paths] == list(shipped[name]), name
+    paths = locks.read_paths(locks.SHIPPED_LOCK)
+    assert set(paths) == {jar for hashes in shipped.values() for jar in hashes}
 
 
 def test_a_shipped_lock_has_the_broker_its_clients_and_its_logging() -> None:
@@ -141,7 +152,7 @@ def test_a_shipped_lock_wins_over_what_was_recorded_here(
     resolve()
     monkeypatch.setattr(locks, "SHIPPED_LOCK", tmp_path / "shipped")
     hashes = locks.hashes_of(libs)
-    locks.write_lock(tmp_path / "shipped", {VERSION: {**hashes, "slf4j-simple-1.7.36.jar": "0" * 128}})
+    locks.write_lock(tmp_path / "shipped", {VERSION: {**hashes, "slf4j-simple-1.7.36.jar": "0" * 128}}, {})
 
     with pytest.raises(JarMismatchError, match=r"slf4j-simple.*does not match .*shipped"):
         resolve()
@@ -152,7 +163,7 @@ def test_the_user_may_name_the_file_in_which_new_versions_are_recorded(
 ) -> None:
     named = tmp_path / "kept.sha512"
     monkeypatch.setenv(locks.LOCK_VARIABLE, str(named))
-    locks.write_lock(named, {"9.10.0": {"kafka_2.13-9.10.0.jar": "1" * 128}})
+    locks.write_lock(named, {"9.10.0": {"kafka_2.13-9.10.0.jar": "1" * 128}}, {})
     resolve()
 
     assert [line.split("  ")[1] for line in named.read_text().splitlines()] == [

@@ -16,7 +16,6 @@ from harness.targets.base.interface import Capability, TargetError
 from harness.targets.base.ports import free_port
 from harness.targets.base.program import Program
 from harness.targets.jars import cache, locks
-from harness.targets.jars.java import find_java, parse_java_version
 from harness.targets.jars.resolved import release_of
 from harness.targets.kafka.local import local_capabilities
 from harness.targets.kafka.path import jars_in, profile_of
@@ -30,35 +29,11 @@ from harness.targets.kafka.properties import (
     uses_kraft,
 )
 from harness.targets.kafka.storage import cluster_id_of, new_cluster_id
+from harness.tests.fake_java import ALL_MODULES, fake_java
 from harness.tests.patience import wait_until
 
 _NEEDS_SETPRIV = pytest.mark.skipif(shutil.which("setpriv") is None, reason="no setpriv here")
 _PORTS = Ports(broker=20001, controller=20002)
-
-
-@pytest.mark.parametrize(
-    ("text", "version"),
-    [
-        ('openjdk version "17.0.15" 2025-04-15', 17),
-        ('java version "1.8.0_402"', 8),
-        ('openjdk version "25" 2025-09-16', 25),
-        ("command not found", None),
-    ],
-)
-def test_javas_release_is_read_from_what_it_prints(text: str, version: int | None) -> None:
-    assert parse_java_version(text) == version
-
-
-def test_java_home_comes_before_the_path(tmp_path: Path) -> None:
-    for place in ("home/bin", "path"):
-        program = tmp_path / place / "java"
-        program.parent.mkdir(parents=True)
-        program.touch(mode=0o755)
-    on_path = {"PATH": str(tmp_path / "path")}
-
-    assert find_java({"JAVA_HOME": str(tmp_path / "home"), **on_path}) == tmp_path / "home/bin/java"
-    assert find_java({"JAVA_HOME": str(tmp_path / "gone"), **on_path}) == tmp_path / "path/java"
-    assert find_java({"PATH": str(tmp_path)}) is None
 
 
 def test_a_scenario_sets_what_it_likes_but_not_where_the_broker_listens_or_stores() -> None:
@@ -209,7 +184,7 @@ def test_jars_without_a_logging_binding_get_one_from_the_cache_or_a_note(
     assert "no logging binding" in jars_in(tmp_path).notes[0], "it is not the jar that was recorded"
 
     monkeypatch.setattr(locks, "SHIPPED_LOCK", tmp_path / "lock")
-    locks.write_lock(tmp_path / "lock", {"3.9.2": {binding.name: locks.sha512_of(binding)}})
+    locks.write_lock(tmp_path / "lock", {"3.9.2": {binding.name: locks.sha512_of(binding)}}, {})
     assert jars_in(tmp_path).class_path.endswith("/slf4j-simple-1.7.36.jar")
     assert jars_in(tmp_path).notes == ()
 
@@ -315,19 +290,23 @@ def _running_and_not_a_zombie(pid: int) -> bool:
 def test_the_checks_of_this_machine_each_say_something() -> None:
     found = {check.name: check for check in checks.all_checks()}
 
-    assert list(found) == ["java", "cache", "loopback port", "machine"]
+    assert {"java", "cache", "loopback port", "machine"} == found.keys()
     assert all(check.detail for check in found.values())
     assert all(check.ok or check.remedy for check in found.values())
 
 
-def test_a_check_without_java_names_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("JAVA_HOME", raising=False)
+def test_a_check_says_which_java_each_use_gets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    found = fake_java(tmp_path, modules=ALL_MODULES - {"java.compiler"})
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setattr("harness.targets.runtimes.java.find_spec", lambda _: None)
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    check = checks.check_java()
+    refused, taken = checks.check_java()
 
-    assert not check.ok
-    assert "install Java 17" in check.remedy
+    assert taken.detail == f"brokers, brokers that are paused, Spark: {found}, Java 17 (JAVA_HOME)"
+    assert not refused.ok
+    assert refused.detail == f"no Java for the Java client ({found} (JAVA_HOME) lacks java.compiler)"
+    assert "install Java 17" in refused.remedy
 
 
 _STARTS_A_PROGRAM = """\

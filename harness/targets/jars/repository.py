@@ -1,0 +1,54 @@
+"""The Maven repository that Kafka's jars come from: Maven Central, or the mirror that the user names."""
+
+import os
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlsplit
+
+from jgo.constants import MAVEN_CENTRAL_URL
+
+from harness.targets.base.interface import TargetError
+
+MIRROR_VARIABLE: Final = "KAFKA_CONFORMANCE_MAVEN_MIRROR"
+"""Environment variable with the address of a mirror of Maven Central."""
+_REMOTE: Final = frozenset({"http", "https"})
+
+
+def mirror_url(environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return the user's mirror of Maven Central, or None if there is none.
+
+    Raises:
+        TargetError: the configured value is not the address of a repository.
+    """
+    named = environment.get(MIRROR_VARIABLE, "").strip()
+    if not named:
+        return None
+    try:
+        url = urlsplit(named)
+        is_usable = url.scheme == "file" or (url.scheme in _REMOTE and bool(url.hostname))
+    except ValueError:
+        is_usable = False
+    if not is_usable:
+        raise TargetError(
+            f"{named!r} is not a mirror of Maven Central: --maven-mirror (or {MIRROR_VARIABLE}) takes the "
+            "address of a Maven repository, which begins with https://, http:// or file://"
+        )
+    return named
+
+
+def repository_url() -> str:
+    """Return the address of the repository, without a slash at its end.
+
+    Raises:
+        TargetError: the configured mirror is not the address of a repository.
+    """
+    return (mirror_url() or MAVEN_CENTRAL_URL).rstrip("/")
+
+
+def repository_name() -> str:
+    """Return the name of the repository for messages."""
+    mirror = mirror_url()
+    if mirror is None:
+        return "Maven Central"
+    # The mirror's address may contain a password.
+    return f"the mirror at {urlsplit(mirror).hostname or urlsplit(mirror).path}"
