@@ -9,13 +9,14 @@ REPORTS ?= reports
 # The targets of `make conformance`; each is compared with the reference in its profile.
 TARGETS ?= --target reference --target kafka:3.9.2 --target kafka:latest
 STAMP := $(VENV)/.installed
-QUICK := not (slow or broker or spark or docker or browser or history)
+SLOW := slow or broker or spark or docker or browser
+QUICK := not ($(SLOW) or history or release)
 
 # Tests start our programs by the hundred: without bytecode on disk each would compile all of it again.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup conformance bench bench-spark history check quick test lint types contracts unit docs wheel jar-locks allure-lock constraints clean
+.PHONY: help setup conformance bench bench-spark history release check quick slow test lint types contracts unit docs wheel jar-locks allure-lock constraints clean
 
 help: ## Say what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -40,10 +41,15 @@ bench-spark: setup ## Time the tables of many runs beside DuckDB
 history: setup ## Run the scenario of each known Kafka fault before and after its fix (a dozen releases)
 	$(BIN)/python -X dev -m pytest -m history -n 0
 
+release: setup ## Run whole suites on the brokers that `make test` runs a part of them on
+	$(BIN)/pytest -m release -n 0
+
 check: setup ## What you run all day, in three minutes: lint, types, contracts, and the tests that are not slow
 	$(MAKE) --no-print-directory --jobs=2 lint contracts types quick
 
-test: lint types contracts unit ## All checks and tests
+# Python's development mode finds what is left open; in tests of brokers and Spark it would cost a quarter of the time.
+test: PYTHON_MODE := -X dev
+test: lint types contracts quick slow ## All checks and tests
 
 lint: setup ## Style
 	$(BIN)/ruff check .
@@ -56,10 +62,10 @@ contracts: setup ## Who may import whom
 	$(BIN)/lint-imports
 
 quick: setup ## Our own tests that take less than a second each, and start no broker, container, Spark or browser
-	$(BIN)/pytest -q -m "$(QUICK)" --durations=10
+	$(BIN)/python $(PYTHON_MODE) -m pytest -q -m "$(QUICK)" --durations=10
 
-unit: setup ## Our own tests, those with real brokers and Spark among them
-	$(BIN)/python -X dev -m pytest --durations=20
+slow: setup ## Our other tests, those with real brokers and Spark among them
+	$(BIN)/pytest -m "($(SLOW)) and not history and not release" --durations=20
 
 docs: setup ## Write the generated pages of the documentation anew
 	$(BIN)/python -m harness.cli.generated_docs

@@ -4,6 +4,7 @@ pytest_plugins = [
     "harness.pytest_plugin",
     "harness.tests.left_over",
     "harness.tests.may_start",
+    "harness.tests.skipped",
     "harness.tests.untimed",
     "harness.tests.workers",
 ]

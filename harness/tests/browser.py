@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-import pytest
+from harness.tests.skipped import skip_without
 
 _FLAGS: Final = (
     "--headless",
@@ -180,7 +180,7 @@ def browser(profile: Path) -> Iterator[Tab]:
     """Start Chromium with a profile of its own, and end it; a test without one on the PATH is skipped."""
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:
-        pytest.skip("no Chromium on the PATH")
+        skip_without("chromium", "no Chromium on the PATH")
     theirs_read, ours_write = os.pipe()
     ours_read, theirs_write = os.pipe()
     # Above 4, so that neither is overwritten while the other is put in its place.

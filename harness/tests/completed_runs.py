@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -44,6 +45,14 @@ class Quiet:
 @cache
 def catalogue() -> Mapping[str, Script]:
     return collect("suites")
+
+
+def spread(one_of: int) -> list[str]:
+    """Return some scenarios of every sub-suite: the first of each, and one of so many after it."""
+    by_suite: dict[str, list[str]] = defaultdict(list)
+    for scenario_id in sorted(catalogue()):
+        by_suite[scenario_id.rpartition("/")[0]].append(scenario_id)
+    return [each for suite in by_suite.values() for each in suite[::one_of]]
 
 
 def plan_of(

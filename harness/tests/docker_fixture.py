@@ -1,7 +1,6 @@
 """Tests that need a Docker engine: not run without one, unless whoever runs them insists."""
 
 import asyncio
-import os
 from collections.abc import Callable
 
 import pytest
@@ -11,15 +10,7 @@ from harness.targets.base.interface import TargetError
 from harness.targets.containers.engine import engine
 from harness.targets.containers.image import find_image, parse_image
 from harness.targets.jars.resolved import kafka_jars
-
-REQUIRE_VARIABLE = "CONFORMANCE_REQUIRE_DOCKER"
-
-
-def not_run(reason: str) -> None:
-    """Skip, or fail where somebody says that there has to be an engine."""
-    if os.environ.get(REQUIRE_VARIABLE) == "1":
-        pytest.fail(f"{REQUIRE_VARIABLE} is 1, and {reason}", pytrace=False)
-    pytest.skip(reason)
+from harness.tests.skipped import skip_without
 
 
 @pytest.fixture(name="needs_docker", scope="session")
@@ -28,7 +19,7 @@ def _needs_docker() -> None:
         with engine():
             return
     except TargetError as error:
-        not_run(str(error))
+        skip_without("docker", str(error))
 
 
 @pytest.fixture(name="image_of", scope="session")
@@ -53,4 +44,4 @@ def _build(version: str) -> None:
     try:
         build_image(asyncio.run(kafka_jars(version, lambda _: None)), lambda _: None)
     except TargetError as error:
-        not_run(str(error))
+        skip_without("docker", str(error))

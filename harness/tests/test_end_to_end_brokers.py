@@ -29,6 +29,7 @@ from harness.tests.completed_runs import (
     outcomes,
     plan_of,
     processes_of,
+    spread,
     unexpected,
 )
 from harness.trace.files import read_events
@@ -46,6 +47,7 @@ pytest_plugins = ["harness.tests.spark_fixture"]
 
 SCALA: Final = "3.9.2"
 JAVA: Final = "4.3.1"
+NEWEST: Final = "4.4.0"
 SUITE: Final = "classic/heartbeat"
 BEFORE_ASSIGNMENTS: Final = "classic/heartbeat/before-assignments"
 HEARTBEAT_ANSWERED: Final = 21
@@ -71,12 +73,20 @@ def unexpected_twice(run: CompletedRun, targets: Sequence[str | Target], directo
     ]
 
 
-@pytest.mark.parametrize(("version", "broker_count"), [(SCALA, 10), (JAVA, 12)])
-def test_the_whole_suite_with_a_real_broker_is_as_expected(
-    tmp_path: Path, version: str, broker_count: int
+@pytest.mark.parametrize(
+    ("version", "one_of", "broker_count"),
+    [
+        (SCALA, 10, 10),
+        (NEWEST, 10, 12),
+        pytest.param(SCALA, 1, 10, marks=pytest.mark.release),
+        pytest.param(JAVA, 1, 12, marks=pytest.mark.release),
+    ],
+)
+def test_suites_with_real_brokers_are_as_expected(
+    tmp_path: Path, version: str, one_of: int, broker_count: int
 ) -> None:
     target = f"kafka:{version}"
-    run = completed_run(tmp_path / "first", ["reference", target])
+    run = completed_run(tmp_path / "first", ["reference", target], *spread(one_of))
     assert unexpected_twice(run, [target], tmp_path / "second") == []
     assert run.footer.ended == "complete"
     found = outcomes(run, f"kafka-{version}")
@@ -96,7 +106,7 @@ def require_each_on_one_broker_as_asked(run: CompletedRun, target: str, broker_c
     configs = {name: each.broker_config for name, each in placed}
     found = outcomes(run, target)
     assert sorted(name for name, _ in placed) == sorted(found)
-    for script in catalogue().values():
+    for script in (catalogue()[name] for name in found):
         if found[script.id] != Outcome.NOT_APPLICABLE:
             assert asked_config(script).items() <= configs[script.id].items(), script.id
 

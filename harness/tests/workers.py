@@ -1,4 +1,4 @@
-"""A pytest plug-in: how tests are spread over workers, of which there are as many as this machine carries.
+"""A pytest plug-in: how tests are spread over workers, one more than this machine has cores.
 
 Tests that start brokers, or containers of brokers, run one after another in one worker, and those that start
 Spark in another, which starts it once: so no more is up at a time than the machine carries. Tests that share
@@ -28,6 +28,8 @@ from harness.capacity import machine
 
 _WORKER_BYTES: Final = 1024 * 1024 * 1024
 """What a worker takes with what its tests start, brokers and Spark apart."""
+_WAITING: Final = 1
+"""So many workers more than the machine has cores: a test that waits for a broker or Spark needs none."""
 _ONE_AFTER_ANOTHER: Final = {
     "broker": "brokers",
     "docker": "brokers",
@@ -48,7 +50,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
         return None
     if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
         return 0
-    return machine().jobs(each_bytes=_WORKER_BYTES)
+    return machine().jobs(each_bytes=_WORKER_BYTES) + _WAITING
 
 
 def pytest_xdist_setupnodes(specs: Sequence[XSpec]) -> None:
