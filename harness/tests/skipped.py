@@ -1,6 +1,6 @@
 """A pytest plug-in: the last lines name the tests that were skipped, for what this machine lacks.
 
-With CONFORMANCE_REQUIRE, such as `chromium,docker`, a test fails that would be skipped for lack of one of them.
+With CONFORMANCE_REQUIRE (e.g. `chromium,docker`) a test fails that would be skipped for lack of one of them.
 """
 
 import os
