@@ -7,6 +7,7 @@ Its cache of jars is empty, so that it fails on a machine that has the jars as o
 """
 
 import os
+import shlex
 import shutil
 import stat
 import subprocess
@@ -31,10 +32,9 @@ _MARKS: Final[Mapping[str, frozenset[str]]] = {
 """What each program may be started for."""
 _NOT_TO_BE_STARTED: Final = 97
 _NO_ENGINE: Final = "unix:///nonexistent/a-test-without-the-mark-docker"
-_ANSWER: Final = "answer"
 _GUARD: Final = """#!/bin/sh
 # Which Java this is may be asked: the answer is that of the one that is guarded, at the guard's own place.
-[ "$*" = "{question}" ] && exec cat "$(dirname "$0")/{answer}"
+[ "$*" = "{question}" ] && printf %s {answer} && exit
 echo "{name} $*" >> "{record}"
 echo "{name} is started by a test without the mark for it ({marks})" >&2
 exit {status}
@@ -66,18 +66,18 @@ class _Guards:
 
     def _write(self, folder: Path, name: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        answer = ""
         if name == "java" and self._java is not None:
             told = subprocess.run([self._java.program, *QUESTION], capture_output=True, text=True, check=True)
             answer = (told.stderr + told.stdout).replace(str(self._java.home), str(folder.parent))
-            (folder / _ANSWER).write_text(answer)
-        elif name == "java" or shutil.which(name) is None:
+        elif shutil.which(name) is None:
             return
         path = folder / name
         path.write_text(
             _GUARD.format(
                 name=name,
                 question=" ".join(QUESTION),
-                answer=_ANSWER,
+                answer=shlex.quote(answer),
                 record=self.record,
                 marks=" or ".join(sorted(_MARKS[name])),
                 status=_NOT_TO_BE_STARTED,
