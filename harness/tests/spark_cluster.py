@@ -11,6 +11,8 @@ from typing import Final
 
 import pyspark
 
+from harness.spark.java_home import spark_java_home
+
 _HOME: Final = Path(pyspark.__file__).parent
 _LOOPBACK: Final = "127.0.0.1"
 _PATIENCE_S: Final = 120.0
@@ -107,6 +109,7 @@ def spark_process(arguments: Sequence[str], log: Path, *, memory: str = "256m") 
     command = [str(_HOME / "bin" / "spark-class"), *arguments]
     reported = {
         **os.environ,
+        "JAVA_HOME": str(spark_java_home()),
         "SPARK_HOME": str(_HOME),
         "SPARK_LOCAL_IP": _LOOPBACK,
         "SPARK_DAEMON_MEMORY": memory,

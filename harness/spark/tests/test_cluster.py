@@ -10,6 +10,7 @@ import pyspark
 import pytest
 
 from harness.spark.archive import Archive
+from harness.spark.java_home import spark_java_home
 from harness.spark.package import write_package
 from harness.spark.trend import TREND_MARTS
 from harness.tests.patience import completed
@@ -34,7 +35,7 @@ def archive(tmp_path: Path) -> Archive:
 
 def carried_out(command: Sequence[str], cwd: Path) -> None:
     """Make the tables in a process of its own: a session of this one would be lent instead."""
-    environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
+    environment = os.environ | {"JAVA_HOME": str(spark_java_home()), "PYSPARK_PYTHON": sys.executable}
     environment.pop("PYTHONPATH", None)
     done = completed(command, cwd=cwd, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
