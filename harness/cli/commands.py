@@ -60,10 +60,6 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "bench_judge:bench_judge",
         "Measure `judge` at several sizes, and find the planted lies.",
     ),
-    "bench-tap": (
-        "bench_tap:bench_of_tap",
-        "Measure clients of a broker, directly and through a tap, side by side.",
-    ),
     "trend": (
         "trend:trend",
         "Put runs into the archive, and make tables and pages of all of them.",
@@ -129,7 +125,7 @@ PANELS: Final[Mapping[str, tuple[str, ...]]] = {
     "Other tests": ("search", "race", "tap", "replay", "judge", "invariants"),
     "The harness itself": (
         *("doctor", "coverage", "mutate", "loading-table", "images"),
-        *("bench", "bench-drive", "bench-spark", "bench-judge", "bench-tap"),
+        *("bench", "bench-drive", "bench-spark", "bench-judge"),
     ),
 }
 """The commands in the groups that `--help` shows."""

@@ -107,7 +107,6 @@ def test_a_basic_installation_gives_a_verdict_and_names_the_extra_that_is_missin
         ("clients", "--target", "reference-tcp"): "clients",
         ("run", "--target", "container:apache/kafka:4.3.1", SCENARIO): "containers",
         ("images", "list"): "containers",
-        ("bench-tap",): "clients",
         ("judge", "broker.pcap"): "captures",
     }
     if not extra:

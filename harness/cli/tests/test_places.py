@@ -53,7 +53,6 @@ def _refuses(kafka_conformance: CommandLine, place: Path, *words: str | Path) ->
         ("tap", "--target", "reference-tcp"),
         ("search", "--target", "reference-tcp", "--steps", "10"),
         ("bench", "--suite-rounds", "0"),
-        ("bench-tap",),
         ("bench-judge", ".", "--profile", "3.9"),
         pytest.param(("mutate", "--sample", "1", "classic/heartbeat/empty-group"), marks=pytest.mark.slow),
     ],

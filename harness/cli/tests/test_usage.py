@@ -54,7 +54,6 @@ pytest_plugins = ["harness.tests.command_line_fixture"]
             "'here' is not an address; write for instance",
         ),
         (("bench", "--target", "external:h:1"), "external:h:1 has others' things, which nothing guards here"),
-        (("bench-tap", "--target", "external:h:1"), "external:h:1 has others' things, which nothing guards"),
         (("race", "--target", "reference:4.3"), "no race takes place there; write reference-tcp:4.3"),
         (("search",), "say either --against or --mutant: a search compares two references"),
         (
