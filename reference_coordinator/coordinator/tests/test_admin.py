@@ -20,7 +20,6 @@ from reference_coordinator.tests.kit import (
     JAVA,
     SCALA,
     Broker,
-    both,
     commit,
     join,
     joined_members,
@@ -30,9 +29,7 @@ from reference_coordinator.tests.kit import (
 )
 
 
-@both
-def test_a_stable_group_is_described_in_full(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_stable_group_is_described_in_full(broker: Broker) -> None:
     ana, bob = stable_group(broker, join(metadata=b"A"), join(instance="i"))
 
     described = broker.describe()
@@ -46,8 +43,7 @@ def test_a_stable_group_is_described_in_full(profile: str) -> None:
 
 
 @pytest.mark.parametrize(("profile", "shows"), [(SCALA, False), (JAVA, True)])
-def test_in_a_rebalance_only_java_shows_the_old_assignment(profile: str, *, shows: bool) -> None:
-    broker = Broker(profile)
+def test_in_a_rebalance_only_java_shows_the_old_assignment(broker: Broker, *, shows: bool) -> None:
     ana, _ = stable_group(broker, join(), join())
     broker.send(join(ana))
 
@@ -58,9 +54,7 @@ def test_in_a_rebalance_only_java_shows_the_old_assignment(profile: str, *, show
     assert described.members[0].member_assignment == (ana.encode() if shows else b"")
 
 
-@both
-def test_before_the_sync_nothing_is_shown_of_a_new_generation(profile: str) -> None:
-    broker = Broker(profile)
+def test_before_the_sync_nothing_is_shown_of_a_new_generation(broker: Broker) -> None:
     joined_members(broker, join())
 
     described = broker.describe()
@@ -69,10 +63,7 @@ def test_before_the_sync_nothing_is_shown_of_a_new_generation(profile: str) -> N
     assert described.members[0].member_assignment == b""
 
 
-@both
-def test_a_missing_group_is_dead_and_from_version_6_an_error(profile: str) -> None:
-    broker = Broker(profile)
-
+def test_a_missing_group_is_dead_and_from_version_6_an_error(broker: Broker) -> None:
     old, new = broker.describe("nope", version=5), broker.describe("nope", version=6)
 
     assert (old.error_code, old.group_state, old.error_message) == (Errors.NONE, "Dead", None)
@@ -80,9 +71,7 @@ def test_a_missing_group_is_dead_and_from_version_6_an_error(profile: str) -> No
     assert new.error_message == "Group nope not found."
 
 
-@both
-def test_duplicates_are_described_twice_and_the_empty_id_too(profile: str) -> None:
-    broker = Broker(profile)
+def test_duplicates_are_described_twice_and_the_empty_id_too(broker: Broker) -> None:
     request = DescribeGroupsRequest(groups=(GroupId("g"), GroupId(""), GroupId("g")))
 
     groups = broker.send(request).as_(DescribeGroupsResponse).groups
@@ -114,8 +103,7 @@ def test_java_describes_partition_by_partition() -> None:
     ("profile", "omitted", "all_of_them"),
     [("2.4.1", 0, 328), ("2.5", -(2**31), 328), (SCALA, -(2**31), 328), (JAVA, -(2**31), 3400)],
 )
-def test_operations_are_named_when_asked_for(profile: str, omitted: int, all_of_them: int) -> None:
-    broker = Broker(profile)
+def test_operations_are_named_when_asked_for(broker: Broker, omitted: int, all_of_them: int) -> None:
     asking = DescribeGroupsRequest(groups=(GroupId("g"),), include_authorized_operations=True)
 
     (described,) = broker.send(asking).as_(DescribeGroupsResponse).groups
@@ -139,8 +127,7 @@ def test_operations_on_consumer_groups_are_those_of_groups_that_are_there() -> N
 
 
 @pytest.mark.parametrize(("profile", "state"), [(SCALA, "Empty"), (JAVA, "Dead")])
-def test_a_group_whose_creation_is_being_written_is_not_there_yet_on_java(profile: str, state: str) -> None:
-    broker = Broker(profile)
+def test_a_group_whose_creation_is_being_written_is_not_there_yet_on_java(broker: Broker, state: str) -> None:
     broker.delays_appends = True
     broker.send(join())
     assert broker.state() == state
@@ -176,9 +163,7 @@ def test_reads_may_see_what_a_refused_request_changed() -> None:
     assert after.permitted == {}
 
 
-@both
-def test_groups_are_listed_with_their_states(profile: str) -> None:
-    broker = Broker(profile)
+def test_groups_are_listed_with_their_states(broker: Broker) -> None:
     broker.send(commit({0: 1}, group="simple"))
     broker.send(join(group="joining"), version=3)
 
@@ -189,8 +174,7 @@ def test_groups_are_listed_with_their_states(profile: str) -> None:
 
 
 @pytest.mark.parametrize(("profile", "matches"), [("3.7", []), ("3.8", ["g"]), (SCALA, ["g"]), (JAVA, ["g"])])
-def test_the_states_filter_ignores_case_from_3_8(profile: str, matches: list[str]) -> None:
-    broker = Broker(profile)
+def test_the_states_filter_ignores_case_from_3_8(broker: Broker, profile: str, matches: list[str]) -> None:
     broker.send(commit({0: 1}))
 
     assert broker.listed(states=("empty",)) == matches
@@ -198,9 +182,7 @@ def test_the_states_filter_ignores_case_from_3_8(profile: str, matches: list[str
     assert broker.listed(states=("\N{NO-BREAK SPACE}Empty",)) == []
 
 
-@both
-def test_the_types_filter_ignores_case(profile: str) -> None:
-    broker = Broker(profile)
+def test_the_types_filter_ignores_case(broker: Broker) -> None:
     broker.send(commit({0: 1}))
 
     assert broker.listed(types=("Classic",)) == ["g"]
@@ -208,9 +190,7 @@ def test_the_types_filter_ignores_case(profile: str) -> None:
     assert broker.listed(types=("nonsense",)) == []
 
 
-@both
-def test_each_group_to_delete_is_judged_by_itself(profile: str) -> None:
-    broker = Broker(profile)
+def test_each_group_to_delete_is_judged_by_itself(broker: Broker) -> None:
     stable_group(broker, join())
     broker.send(commit({0: 1}, group="simple"))
     broker.send(commit({0: 1}, group=""))
@@ -225,9 +205,7 @@ def test_each_group_to_delete_is_judged_by_itself(profile: str) -> None:
     assert broker.fetch(0, group="simple") == [(-1, Errors.NONE)]
 
 
-@both
-def test_a_deleted_group_begins_again_with_generation_1(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_deleted_group_begins_again_with_generation_1(broker: Broker) -> None:
     (ana,) = stable_group(broker, join())
     broker.send(leave(ana))
 
@@ -237,8 +215,7 @@ def test_a_deleted_group_begins_again_with_generation_1(profile: str) -> None:
 
 
 @pytest.mark.parametrize(("profile", "writes_group"), [(SCALA, False), (JAVA, True)])
-def test_only_java_writes_a_tombstone_for_a_simple_group(profile: str, *, writes_group: bool) -> None:
-    broker = Broker(profile)
+def test_only_java_writes_a_tombstone_for_a_simple_group(broker: Broker, *, writes_group: bool) -> None:
     broker.send(commit({0: 1}))
     broker.delete("g")
 
@@ -252,8 +229,9 @@ def test_only_java_writes_a_tombstone_for_a_simple_group(profile: str, *, writes
     ("profile", "reported", "state"),
     [(SCALA, Errors.NONE, "Dead"), (JAVA, Errors.UNKNOWN_SERVER_ERROR, "Empty")],
 )
-def test_a_deletion_that_cannot_be_written_fails_on_java(profile: str, reported: Errors, state: str) -> None:
-    broker = Broker(profile)
+def test_a_deletion_that_cannot_be_written_fails_on_java(
+    broker: Broker, reported: Errors, state: str
+) -> None:
     broker.send(commit({0: 1}))
     broker.append_error = Errors.MESSAGE_TOO_LARGE
 

@@ -21,7 +21,7 @@ from reference_coordinator.core.records import (
     OffsetCommitRecord,
     OffsetCommitTombstone,
 )
-from reference_coordinator.tests.kit import JAVA, SCALA, SESSION_MS, Broker, both, heartbeat, sync
+from reference_coordinator.tests.kit import JAVA, SCALA, SESSION_MS, Broker, heartbeat, sync
 
 GROUP_TOMBSTONE = GroupMetadataTombstone(group_id=GroupId("g"))
 OFFSET_TOMBSTONE = OffsetCommitTombstone(group_id=GroupId("g"), topic="t", partition=0)
@@ -86,7 +86,6 @@ def loaded(profile: str, *log: CoordinatorRecord) -> Broker:
     return broker
 
 
-@both
 def test_a_group_that_was_removed_is_not_there(profile: str) -> None:
     """GroupMetadataManagerTest#testLoadGroupWithTombstone (3.9.2)."""
     broker = loaded(profile, group_record("m"), GROUP_TOMBSTONE)
@@ -95,7 +94,6 @@ def test_a_group_that_was_removed_is_not_there(profile: str) -> None:
     assert broker.send(heartbeat("m", 3)).error is Errors.UNKNOWN_MEMBER_ID
 
 
-@both
 def test_a_group_that_was_removed_and_made_anew_is_there_as_it_was_made(profile: str) -> None:
     """GroupMetadataManager#doLoadGroupsAndOffsets (3.9.2), where a later record cancels the removal."""
     broker = loaded(profile, group_record("old"), GROUP_TOMBSTONE, group_record("new", generation=1))
@@ -105,7 +103,6 @@ def test_a_group_that_was_removed_and_made_anew_is_there_as_it_was_made(profile:
     assert broker.send(heartbeat("old", 3)).error is Errors.UNKNOWN_MEMBER_ID
 
 
-@both
 def test_offsets_make_a_group_without_members(profile: str) -> None:
     """GroupMetadataManagerTest#testLoadOffsetsWithoutGroup (3.9.2)."""
     broker = loaded(profile, offset(5), offset(7))
@@ -114,7 +111,6 @@ def test_offsets_make_a_group_without_members(profile: str) -> None:
     assert broker.fetch(0) == [(7, Errors.NONE)]
 
 
-@both
 def test_pending_offsets_make_a_group_too(profile: str) -> None:
     """GroupMetadataManagerTest#testLoadTransactionalOffsetsWithoutGroup (3.9.2)."""
     broker = loaded(profile, offset(5, producer_id=7))
@@ -123,14 +119,12 @@ def test_pending_offsets_make_a_group_too(profile: str) -> None:
     assert broker.fetch(0, stable=True) == [(-1, Errors.UNSTABLE_OFFSET_COMMIT)]
 
 
-@both
 def test_a_tombstoned_offset_is_gone_and_a_later_one_is_there(profile: str) -> None:
     """GroupMetadataManagerTest#testLoadOffsetsWithTombstones (3.9.2)."""
     assert loaded(profile, group_record("m"), offset(5), OFFSET_TOMBSTONE).fetch(0) == [(-1, Errors.NONE)]
     assert loaded(profile, offset(5), OFFSET_TOMBSTONE, offset(6)).fetch(0) == [(6, Errors.NONE)]
 
 
-@both
 @pytest.mark.parametrize(("is_commit", "found"), [(True, 6), (False, 5)])
 def test_a_transaction_counts_if_it_was_committed(profile: str, found: int, *, is_commit: bool) -> None:
     """GroupMetadataManagerTest#testLoadWithCommittedAndAbortedTransactionalOffsetCommits (3.9.2)."""
@@ -139,7 +133,6 @@ def test_a_transaction_counts_if_it_was_committed(profile: str, found: int, *, i
     assert broker.fetch(0, stable=True) == [(found, Errors.NONE)]
 
 
-@both
 def test_a_plain_offset_stands_against_a_transaction_that_wrote_before_it(profile: str) -> None:
     """GroupMetadataManagerTest#testGroupLoadWithConsumerAndTransactionalOffsetCommitsConsumerWins (3.9.2)."""
     broker = loaded(profile, offset(50, producer_id=7), offset(99), marker(7, is_commit=True))
@@ -147,7 +140,6 @@ def test_a_plain_offset_stands_against_a_transaction_that_wrote_before_it(profil
     assert broker.fetch(0, stable=True) == [(99, Errors.NONE)]
 
 
-@both
 def test_of_two_producers_who_wrote_last_wins_not_who_committed_last(profile: str) -> None:
     """OffsetMetadataManagerTest#testReplayTransactionEndMarkerKeepsTheMostRecentCommittedOffset (4.3.1)."""
     broker = loaded(
@@ -169,7 +161,6 @@ def test_a_tombstone_clears_what_is_pending_on_java_only(profile: str, found: in
     assert loaded(profile, *log).fetch(0, stable=True) == [(found, Errors.NONE)]
 
 
-@both
 def test_static_members_keep_their_seats(profile: str) -> None:
     broker = loaded(profile, group_record("m", instance="seat"))
 
@@ -178,7 +169,6 @@ def test_static_members_keep_their_seats(profile: str) -> None:
     assert broker.send(sync("m", 3, instance="seat")).sync.assignment == b"m"
 
 
-@both
 def test_sessions_begin_when_the_load_ends_however_long_it_took(profile: str) -> None:
     """GroupCoordinatorShardTest#testOnLoaded (4.3.1)."""
     broker = elected(profile, group_record("m"))
@@ -192,7 +182,6 @@ def test_sessions_begin_when_the_load_ends_however_long_it_took(profile: str) ->
     assert broker.state() != "Stable"
 
 
-@both
 def test_a_group_loads_with_its_offsets(profile: str) -> None:
     """GroupMetadataManagerTest#testLoadOffsetsAndGroup (3.9.2)."""
     broker = loaded(profile, offset(1), group_record("m"), offset(2))

@@ -25,7 +25,6 @@ from reference_coordinator.tests.kit import (
     SCALA,
     SESSION_MS,
     Broker,
-    both,
     commit,
     heartbeat,
     join,
@@ -68,7 +67,6 @@ def given_by_every_api(broker: Broker) -> dict[str, object]:
     }
 
 
-@both
 def test_a_new_broker_is_nobodys_coordinator(profile: str) -> None:
     no = Errors.NOT_COORDINATOR
 
@@ -126,7 +124,6 @@ def test_a_bad_session_timeout_comes_first_on_java_from_3_8(profile: str, report
     assert Broker(profile, owned=False).send(join("m", session_ms=1)).error is reported
 
 
-@both
 def test_the_group_id_comes_before_everything(profile: str) -> None:
     broker = Broker(profile, owned=False)
     invalid = Errors.INVALID_GROUP_ID
@@ -139,9 +136,7 @@ def test_the_group_id_comes_before_everything(profile: str) -> None:
     assert broker.send(offset_delete(0, group="")).error is invalid
 
 
-@both
-def test_unloading_answers_who_waits_to_join(profile: str) -> None:
-    broker = Broker(profile)
+def test_unloading_answers_who_waits_to_join(broker: Broker) -> None:
     (call,) = parked_members(broker, join())
     member_id = broker.describe().members[0].member_id
 
@@ -152,9 +147,7 @@ def test_unloading_answers_who_waits_to_join(profile: str) -> None:
     assert broker.coordinator.next_deadline() is None
 
 
-@both
-def test_unloading_answers_who_waits_to_sync(profile: str) -> None:
-    broker = Broker(profile)
+def test_unloading_answers_who_waits_to_sync(broker: Broker) -> None:
     _, bob = joined_members(broker, join(), join())
     call = broker.send(sync(bob))
 
@@ -164,8 +157,9 @@ def test_unloading_answers_who_waits_to_sync(profile: str) -> None:
 
 
 @pytest.mark.parametrize(("profile", "reported"), [(SCALA, Errors.NONE), (JAVA, Errors.NOT_COORDINATOR)])
-def test_a_write_that_unloading_overtakes_is_refused_on_java(profile: str, reported: Errors) -> None:
-    broker = Broker(profile)
+def test_a_write_that_unloading_overtakes_is_refused_on_java(
+    broker: Broker, profile: str, reported: Errors
+) -> None:
     broker.delays_appends = True
     call = broker.send(commit({0: 1}))
     broker.unload()
@@ -176,9 +170,7 @@ def test_a_write_that_unloading_overtakes_is_refused_on_java(profile: str, repor
     assert call.commit_errors == [reported]
 
 
-@both
-def test_a_stable_group_survives_a_restart(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_stable_group_survives_a_restart(broker: Broker) -> None:
     ana, bob = stable_group(broker, join(), join(instance="i"))
     before = broker.describe()
     broker.elapse(SESSION_MS - 1)
@@ -192,9 +184,7 @@ def test_a_stable_group_survives_a_restart(profile: str) -> None:
     assert broker.send(join(ana)).is_parked
 
 
-@both
-def test_sessions_begin_anew_in_a_restart_and_end_as_ever(profile: str) -> None:
-    broker = Broker(profile)
+def test_sessions_begin_anew_in_a_restart_and_end_as_ever(broker: Broker) -> None:
     (ana,) = stable_group(broker, join())
     broker.restart()
 
@@ -203,9 +193,7 @@ def test_sessions_begin_anew_in_a_restart_and_end_as_ever(profile: str) -> None:
     assert broker.send(heartbeat(ana)).error is Errors.UNKNOWN_MEMBER_ID
 
 
-@both
-def test_a_rebalance_is_forgotten_in_a_restart(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_rebalance_is_forgotten_in_a_restart(broker: Broker) -> None:
     ana, bob = stable_group(broker, join(), join())
     calls = [broker.send(join(each)) for each in (ana, bob)]
     assert calls[0].join.generation_id == 2
@@ -217,8 +205,7 @@ def test_a_rebalance_is_forgotten_in_a_restart(profile: str) -> None:
 
 
 @pytest.mark.parametrize(("profile", "state"), [(SCALA, "Dead"), (JAVA, "Empty")])
-def test_a_group_that_never_synced_survives_on_java_as_a_shell(profile: str, state: str) -> None:
-    broker = Broker(profile)
+def test_a_group_that_never_synced_survives_on_java_as_a_shell(broker: Broker, state: str) -> None:
     (member_id,) = joined_members(broker, join())
     broker.send(join(group="pending"))
 
@@ -231,9 +218,7 @@ def test_a_group_that_never_synced_survives_on_java_as_a_shell(profile: str, sta
     assert call.join.generation_id == 1
 
 
-@both
-def test_an_empty_group_keeps_its_generation_and_type(profile: str) -> None:
-    broker = Broker(profile)
+def test_an_empty_group_keeps_its_generation_and_type(broker: Broker) -> None:
     (ana,) = stable_group(broker, join())
     broker.send(leave(ana))
 
@@ -245,9 +230,7 @@ def test_an_empty_group_keeps_its_generation_and_type(profile: str) -> None:
     assert call.join.generation_id == 3
 
 
-@both
-def test_a_group_that_outgrew_the_maximum_rebalances_when_loaded(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_group_that_outgrew_the_maximum_rebalances_when_loaded(broker: Broker) -> None:
     members = stable_group(broker, join(), join(), join())
 
     broker.restart(**{"group.max.size": "2"})
@@ -307,7 +290,6 @@ def test_a_group_outlives_its_offsets_tombstone_on_java_only(profile: str, state
     assert loaded(profile, offset_record(7), OFFSET_TOMBSTONE).state() == state
 
 
-@both
 def test_the_last_record_of_a_key_counts(profile: str) -> None:
     broker = loaded(profile, group_record(generation=3), offset_record(1), offset_record(2), group_record())
 
@@ -315,7 +297,6 @@ def test_the_last_record_of_a_key_counts(profile: str) -> None:
     assert broker.describe().protocol_type == "consumer"
 
 
-@both
 def test_an_offset_after_a_tombstone_brings_the_group_back(profile: str) -> None:
     broker = loaded(profile, group_record(), GROUP_TOMBSTONE, offset_record(7))
 
@@ -323,7 +304,6 @@ def test_an_offset_after_a_tombstone_brings_the_group_back(profile: str) -> None
     assert broker.fetch(0) == [(7, Errors.NONE)]
 
 
-@both
 def test_records_may_be_loaded_bit_by_bit(profile: str) -> None:
     broker = loading(profile)
     for record in (offset_record(1), offset_record(2)):

@@ -10,7 +10,6 @@ from reference_coordinator.tests.kit import (
     JAVA,
     SCALA,
     Broker,
-    both,
     commit,
     heartbeat,
     join,
@@ -124,10 +123,8 @@ def test_java_has_no_such_moment() -> None:
     release(broker)
 
 
-@both
 @pytest.mark.parametrize("is_paused", [True, False])
-def test_a_pause_changes_nothing_for_groups_with_members(profile: str, *, is_paused: bool) -> None:
-    broker = Broker(profile)
+def test_a_pause_changes_nothing_for_groups_with_members(broker: Broker, *, is_paused: bool) -> None:
     stable_group(broker, join())
     if is_paused:
         broker.coordinator.pause_at_dead()

@@ -10,7 +10,6 @@ from reference_coordinator.tests.kit import (
     JAVA,
     SCALA,
     Broker,
-    both,
     commit,
     heartbeat,
     join,
@@ -32,9 +31,12 @@ def forgetful(profile: str) -> Broker:
     return Broker(profile, dict(SHORT))
 
 
-@both
-def test_a_simple_groups_offsets_expire_by_their_own_commit(profile: str) -> None:
-    broker = forgetful(profile)
+@pytest.fixture(name="broker")
+def forgetful_broker(profile: str) -> Broker:
+    return forgetful(profile)
+
+
+def test_a_simple_groups_offsets_expire_by_their_own_commit(broker: Broker) -> None:
     broker.send(commit({0: 1}))
     broker.elapse(MINUTE_MS // 2)
     broker.send(commit({1: 2}))
@@ -45,9 +47,7 @@ def test_a_simple_groups_offsets_expire_by_their_own_commit(profile: str) -> Non
     assert broker.state() == "Dead"
 
 
-@both
-def test_an_emptied_groups_offsets_expire_by_when_it_became_empty(profile: str) -> None:
-    broker = forgetful(profile)
+def test_an_emptied_groups_offsets_expire_by_when_it_became_empty(broker: Broker) -> None:
     (ana,) = stable_group(broker, join(session_ms=600_000))
     broker.send(commit({0: 1}, member_id=ana, generation=1))
     broker.elapse(MINUTE_MS)
@@ -60,9 +60,7 @@ def test_an_emptied_groups_offsets_expire_by_when_it_became_empty(profile: str) 
     assert isinstance(broker.log[-1], GroupMetadataTombstone)
 
 
-@both
-def test_a_stable_groups_offsets_expire_where_nobody_reads(profile: str) -> None:
-    broker = forgetful(profile)
+def test_a_stable_groups_offsets_expire_where_nobody_reads(broker: Broker) -> None:
     (ana,) = stable_group(broker, join(metadata=subscription("read"), session_ms=600_000))
     for topic in ("read", "unread"):
         broker.send(commit({0: 1}, member_id=ana, generation=1, topic=topic))
@@ -76,8 +74,7 @@ def test_a_stable_groups_offsets_expire_where_nobody_reads(profile: str) -> None
 @pytest.mark.parametrize(
     ("profile", "offset"), [("2.8.1", -1), ("2.8.2", 1), ("3.0.0", -1), (SCALA, 1), (JAVA, 1)]
 )
-def test_a_rebalancing_groups_offsets_are_safe_since_kafka_13636(profile: str, offset: int) -> None:
-    broker = forgetful(profile)
+def test_a_rebalancing_groups_offsets_are_safe_since_kafka_13636(broker: Broker, offset: int) -> None:
     metadata = subscription("read")
     rejoining = join(metadata=metadata, session_ms=600_000, rebalance_ms=600_000)
     ana, _ = stable_group(broker, rejoining, rejoining)
@@ -90,9 +87,7 @@ def test_a_rebalancing_groups_offsets_are_safe_since_kafka_13636(profile: str, o
     assert broker.fetch(0, topic="unread") == [(offset, Errors.NONE)]
 
 
-@both
-def test_groups_of_others_than_consumers_lose_nothing(profile: str) -> None:
-    broker = forgetful(profile)
+def test_groups_of_others_than_consumers_lose_nothing(broker: Broker) -> None:
     (worker,) = stable_group(broker, join(kind="connect", session_ms=600_000))
     broker.send(commit({0: 1}, member_id=worker, generation=1))
 
@@ -101,9 +96,7 @@ def test_groups_of_others_than_consumers_lose_nothing(profile: str) -> None:
     assert broker.fetch(0) == [(1, Errors.NONE)]
 
 
-@both
-def test_a_commits_own_retention_wins(profile: str) -> None:
-    broker = forgetful(profile)
+def test_a_commits_own_retention_wins(broker: Broker) -> None:
     broker.send(commit({0: 1}, retention_ms=5_000), version=4)
     broker.send(commit({1: 2}, retention_ms=3 * MINUTE_MS), version=4)
 
@@ -115,9 +108,7 @@ def test_a_commits_own_retention_wins(profile: str) -> None:
     assert broker.fetch(1) == [(2, Errors.NONE)]
 
 
-@both
-def test_a_retention_of_nothing_lasts_until_the_next_look(profile: str) -> None:
-    broker = forgetful(profile)
+def test_a_retention_of_nothing_lasts_until_the_next_look(broker: Broker) -> None:
     broker.send(commit({0: 1}, retention_ms=0), version=4)
     assert broker.fetch(0) == [(1, Errors.NONE)]
 
@@ -126,9 +117,7 @@ def test_a_retention_of_nothing_lasts_until_the_next_look(profile: str) -> None:
     assert broker.state() == "Dead"
 
 
-@both
-def test_an_empty_group_without_offsets_goes_with_its_pending_members(profile: str) -> None:
-    broker = forgetful(profile)
+def test_an_empty_group_without_offsets_goes_with_its_pending_members(broker: Broker) -> None:
     pending = broker.send(join()).join.member_id
 
     broker.elapse(CHECK_MS)
@@ -148,9 +137,7 @@ def test_java_forgets_an_emptied_group_at_the_next_look() -> None:
     assert broker.state() == "Dead"
 
 
-@both
-def test_a_group_with_members_is_never_forgotten(profile: str) -> None:
-    broker = forgetful(profile)
+def test_a_group_with_members_is_never_forgotten(broker: Broker) -> None:
     (ana,) = stable_group(broker, join(session_ms=600_000))
 
     broker.elapse(5 * MINUTE_MS)
@@ -158,9 +145,7 @@ def test_a_group_with_members_is_never_forgotten(profile: str) -> None:
     assert broker.send(heartbeat(ana)).error is Errors.NONE
 
 
-@both
-def test_what_expired_is_gone_after_a_restart(profile: str) -> None:
-    broker = forgetful(profile)
+def test_what_expired_is_gone_after_a_restart(broker: Broker) -> None:
     (ana,) = stable_group(broker, join())
     broker.send(leave(ana))
     broker.send(commit({0: 1}))
@@ -184,10 +169,8 @@ def test_on_scala_an_offset_being_written_does_not_expire() -> None:
     assert broker.fetch(0) == [(1, Errors.NONE)]
 
 
-@both
 @pytest.mark.parametrize("retention_ms", [2**63 - 1, -2])
-def test_a_retention_that_ends_beyond_time_or_before_it_has_ended(profile: str, retention_ms: int) -> None:
-    broker = forgetful(profile)
+def test_a_retention_that_ends_beyond_time_or_before_it_has_ended(broker: Broker, retention_ms: int) -> None:
     broker.elapse(1)
     broker.send(commit({0: 1}, retention_ms=retention_ms), version=4)
 

@@ -11,7 +11,6 @@ from reference_coordinator.tests.kit import (
     JAVA,
     SCALA,
     Broker,
-    both,
     commit,
     join,
     leave,
@@ -29,16 +28,13 @@ def errors_of(call: Call) -> list[Errors]:
     return [each.error_code for topic in response.topics for each in topic.partitions]
 
 
-@both
-def test_offsets_of_a_missing_group_cannot_be_deleted(profile: str) -> None:
-    call = Broker(profile).send(offset_delete(0))
+def test_offsets_of_a_missing_group_cannot_be_deleted(broker: Broker) -> None:
+    call = broker.send(offset_delete(0))
 
     assert (call.error, errors_of(call)) == (Errors.GROUP_ID_NOT_FOUND, [])
 
 
-@both
-def test_an_empty_group_forgets_offsets_it_has_and_has_not(profile: str) -> None:
-    broker = Broker(profile)
+def test_an_empty_group_forgets_offsets_it_has_and_has_not(broker: Broker) -> None:
     broker.send(commit({0: 1, 1: 2}))
 
     call = broker.send(offset_delete(0, 5))
@@ -48,17 +44,14 @@ def test_an_empty_group_forgets_offsets_it_has_and_has_not(profile: str) -> None
 
 
 @pytest.mark.parametrize(("profile", "state"), [(SCALA, "Dead"), (JAVA, "Empty")])
-def test_the_last_offset_takes_the_group_with_it_on_scala(profile: str, state: str) -> None:
-    broker = Broker(profile)
+def test_the_last_offset_takes_the_group_with_it_on_scala(broker: Broker, state: str) -> None:
     broker.send(commit({0: 1}))
 
     assert broker.send(offset_delete(0)).error is NONE
     assert broker.state() == state
 
 
-@both
-def test_offsets_of_topics_that_are_read_stay(profile: str) -> None:
-    broker = Broker(profile)
+def test_offsets_of_topics_that_are_read_stay(broker: Broker) -> None:
     (ana,) = stable_group(broker, join(metadata=subscription("read", "too")))
     for topic in ("read", "unread"):
         broker.send(commit({0: 1}, member_id=ana, generation=1, topic=topic))
@@ -72,9 +65,7 @@ def test_offsets_of_topics_that_are_read_stay(profile: str) -> None:
     assert broker.fetch(0, topic="unread") == [(-1, NONE)]
 
 
-@both
-def test_what_a_group_reads_survives_a_restart(profile: str) -> None:
-    broker = Broker(profile)
+def test_what_a_group_reads_survives_a_restart(broker: Broker) -> None:
     stable_group(broker, join(metadata=subscription("read")))
 
     broker.restart()
@@ -84,17 +75,13 @@ def test_what_a_group_reads_survives_a_restart(profile: str) -> None:
     assert errors_of(broker.send(offset_delete(0, topic="unread"))) == [NONE]
 
 
-@both
-def test_a_subscription_that_cannot_be_read_means_every_topic(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_subscription_that_cannot_be_read_means_every_topic(broker: Broker) -> None:
     stable_group(broker, join(metadata=b"\0"))
 
     assert errors_of(broker.send(offset_delete(0))) == [Errors.GROUP_SUBSCRIBED_TO_TOPIC]
 
 
-@both
-def test_groups_of_others_than_consumers_must_be_empty(profile: str) -> None:
-    broker = Broker(profile)
+def test_groups_of_others_than_consumers_must_be_empty(broker: Broker) -> None:
     (worker,) = stable_group(broker, join(kind="connect"))
 
     call = broker.send(offset_delete(0))
@@ -104,8 +91,7 @@ def test_groups_of_others_than_consumers_must_be_empty(profile: str) -> None:
 
 
 @pytest.mark.parametrize(("profile", "reported"), [(SCALA, NONE), (JAVA, Errors.UNKNOWN_SERVER_ERROR)])
-def test_an_offset_deletion_that_cannot_be_written_fails_on_java(profile: str, reported: Errors) -> None:
-    broker = Broker(profile)
+def test_an_offset_deletion_that_cannot_be_written_fails_on_java(broker: Broker, reported: Errors) -> None:
     broker.send(commit({0: 1, 1: 2}))
     broker.append_error = Errors.MESSAGE_TOO_LARGE
 
@@ -113,9 +99,7 @@ def test_an_offset_deletion_that_cannot_be_written_fails_on_java(profile: str, r
     assert broker.fetch(0) == [(-1 if reported is NONE else 1, NONE)]
 
 
-@both
-def test_a_first_rebalance_counts_as_reading_everything(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_first_rebalance_counts_as_reading_everything(broker: Broker) -> None:
     parked_members(broker, join())
 
     assert errors_of(broker.send(offset_delete(0))) == [Errors.GROUP_SUBSCRIBED_TO_TOPIC]
@@ -123,18 +107,15 @@ def test_a_first_rebalance_counts_as_reading_everything(profile: str) -> None:
 
 @pytest.mark.parametrize(("profile", "reported"), [(SCALA, [NONE, NONE]), (JAVA, [NONE, NONE, NONE])])
 def test_a_partition_that_is_named_twice_is_answered_once_by_scala(
-    profile: str, reported: list[Errors]
+    broker: Broker, reported: list[Errors]
 ) -> None:
-    broker = Broker(profile)
     broker.send(commit({0: 1, 1: 2}))
 
     assert errors_of(broker.send(offset_delete(0, 1, 0))) == reported
     assert broker.fetch(0, 1) == [(-1, NONE), (-1, NONE)]
 
 
-@both
-def test_who_deletes_nothing_leaves_an_empty_group_alone(profile: str) -> None:
-    broker = Broker(profile)
+def test_who_deletes_nothing_leaves_an_empty_group_alone(broker: Broker) -> None:
     (ana,) = stable_group(broker, join())
     broker.send(leave(ana))
 

@@ -15,7 +15,6 @@ from reference_coordinator.tests.kit import (
     JAVA,
     SCALA,
     Broker,
-    both,
     commit,
     heartbeat,
     join,
@@ -29,10 +28,7 @@ from reference_coordinator.tests.kit import (
 NONE = Errors.NONE
 
 
-@both
-def test_a_commit_of_nobody_makes_a_simple_group(profile: str) -> None:
-    broker = Broker(profile)
-
+def test_a_commit_of_nobody_makes_a_simple_group(broker: Broker) -> None:
     assert broker.send(commit({0: 7})).commit_errors == [NONE]
     assert (broker.state(), broker.describe().protocol_type) == ("Empty", "")
     assert broker.fetch(0, 1) == [(7, NONE), (-1, NONE)]
@@ -49,19 +45,15 @@ def test_a_commit_of_nobody_makes_a_simple_group(profile: str) -> None:
 )
 @pytest.mark.parametrize("generation", [0, 5])
 def test_a_generation_of_no_group_is_refused(
-    profile: str, version: int, reported: Errors, generation: int
+    broker: Broker, version: int, reported: Errors, generation: int
 ) -> None:
-    broker = Broker(profile)
-
     refused = broker.send(commit({0: 7, 1: 8}, generation=generation), version=version)
 
     assert refused.commit_errors == [reported, reported]
     assert broker.listed() == []
 
 
-@both
-def test_in_an_empty_group_only_the_sign_of_the_generation_counts(profile: str) -> None:
-    broker = Broker(profile)
+def test_in_an_empty_group_only_the_sign_of_the_generation_counts(broker: Broker) -> None:
     broker.send(commit({0: 1}))
 
     assert broker.send(commit({0: 2}, generation=-5)).commit_errors == [NONE]
@@ -81,8 +73,7 @@ def test_in_an_empty_group_only_the_sign_of_the_generation_counts(profile: str) 
         (JAVA, NONE),
     ],
 )
-def test_ids_in_a_simple_commit_are_ignored_except_in_3_0_to_3_2(profile: str, reported: Errors) -> None:
-    broker = Broker(profile)
+def test_ids_in_a_simple_commit_are_ignored_except_in_3_0_to_3_2(broker: Broker, reported: Errors) -> None:
     broker.send(commit({0: 1}))
 
     assert broker.send(commit({0: 2}, member_id="x")).commit_errors == [reported]
@@ -90,9 +81,7 @@ def test_ids_in_a_simple_commit_are_ignored_except_in_3_0_to_3_2(profile: str, r
     assert broker.send(commit({0: 2})).commit_errors == [NONE]
 
 
-@both
-def test_a_member_commits_in_stable_and_while_rebalancing(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_member_commits_in_stable_and_while_rebalancing(broker: Broker) -> None:
     ana, _ = stable_group(broker, join(), join())
     request = commit({0: 7}, member_id=ana, generation=1, metadata="m")
     assert broker.send(request).commit_errors == [NONE]
@@ -102,9 +91,7 @@ def test_a_member_commits_in_stable_and_while_rebalancing(profile: str) -> None:
     assert broker.send(request).commit_errors == [NONE]
 
 
-@both
-def test_before_the_sync_checks_come_in_kafkas_order(profile: str) -> None:
-    broker = Broker(profile)
+def test_before_the_sync_checks_come_in_kafkas_order(broker: Broker) -> None:
     (ana,) = joined_members(broker, join(instance="i"))
 
     ladder = [
@@ -130,32 +117,25 @@ def test_before_the_sync_checks_come_in_kafkas_order(profile: str) -> None:
     ("profile", "reported"),
     [("2.8.2", NONE), (SCALA, Errors.UNKNOWN_MEMBER_ID), (JAVA, Errors.UNKNOWN_MEMBER_ID)],
 )
-def test_an_unknown_instance_id_is_refused_from_3_0(profile: str, reported: Errors) -> None:
-    broker = Broker(profile)
+def test_an_unknown_instance_id_is_refused_from_3_0(broker: Broker, reported: Errors) -> None:
     (ana,) = stable_group(broker, join())
 
     committing = commit({0: 1}, member_id=ana, generation=1, instance="nosuch")
     assert broker.send(committing).commit_errors == [reported]
 
 
-@both
-def test_after_everybody_left_anybody_commits(profile: str) -> None:
-    broker = Broker(profile)
+def test_after_everybody_left_anybody_commits(broker: Broker) -> None:
     (ana,) = stable_group(broker, join())
     broker.send(leave(ana))
 
     assert broker.send(commit({0: 1})).commit_errors == [NONE]
 
 
-@both
-def test_the_empty_group_id_is_as_good_as_any(profile: str) -> None:
-    broker = Broker(profile)
-
+def test_the_empty_group_id_is_as_good_as_any(broker: Broker) -> None:
     assert broker.send(commit({0: 7}, group="")).commit_errors == [NONE]
     assert broker.fetch(0, group="") == [(7, NONE)]
 
 
-@both
 def test_metadata_is_measured_in_utf_16_units(profile: str) -> None:
     broker = Broker(profile, {"offset.metadata.max.bytes": "10"})
 
@@ -174,7 +154,6 @@ def twice(first: OffsetCommitRequest, second: OffsetCommitRequest) -> OffsetComm
     )
 
 
-@both
 def test_one_partition_too_large_does_not_delay_the_others(profile: str) -> None:
     broker = Broker(profile, {"offset.metadata.max.bytes": "1"})
 
@@ -185,9 +164,7 @@ def test_one_partition_too_large_does_not_delay_the_others(profile: str) -> None
 
 
 @pytest.mark.parametrize(("profile", "answers"), [(SCALA, 1), (JAVA, 2)])
-def test_a_partition_named_twice_is_answered_once_on_scala(profile: str, answers: int) -> None:
-    broker = Broker(profile)
-
+def test_a_partition_named_twice_is_answered_once_on_scala(broker: Broker, answers: int) -> None:
     answer = broker.send(twice(commit({0: 1}), commit({0: 2})))
 
     assert answer.commit_errors == [NONE] * answers
@@ -264,9 +241,7 @@ def test_a_commit_that_cannot_be_written_is_reported_by_family(
         assert broker.state() == state
 
 
-@both
-def test_null_metadata_is_stored_empty_and_leader_epochs_are_kept(profile: str) -> None:
-    broker = Broker(profile)
+def test_null_metadata_is_stored_empty_and_leader_epochs_are_kept(broker: Broker) -> None:
     broker.send(commit({0: 1}, metadata=None))
 
     asked = OffsetFetchRequestGroup(group_id=GroupId("g"), topics=None)
@@ -276,9 +251,7 @@ def test_null_metadata_is_stored_empty_and_leader_epochs_are_kept(profile: str) 
     assert (partition.metadata, partition.committed_leader_epoch) == ("", -1)
 
 
-@both
-def test_a_missing_group_has_no_offsets_and_that_is_no_error(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_missing_group_has_no_offsets_and_that_is_no_error(broker: Broker) -> None:
     everything = OffsetFetchRequestGroup(group_id=GroupId("nope"), topics=None)
     (group,) = broker.send(OffsetFetchRequest(groups=(everything,))).as_(OffsetFetchResponse).groups
 
@@ -286,9 +259,7 @@ def test_a_missing_group_has_no_offsets_and_that_is_no_error(profile: str) -> No
     assert broker.fetch(0, group="nope") == [(-1, NONE)]
 
 
-@both
-def test_several_groups_are_answered_in_request_order(profile: str) -> None:
-    broker = Broker(profile)
+def test_several_groups_are_answered_in_request_order(broker: Broker) -> None:
     broker.send(commit({0: 1}))
     topics = (OffsetFetchRequestTopic(name="t", partition_indexes=(0,)),)
     asked = tuple(OffsetFetchRequestGroup(group_id=GroupId(each), topics=topics) for each in ("g", "x", "g"))
@@ -299,9 +270,7 @@ def test_several_groups_are_answered_in_request_order(profile: str) -> None:
     assert [each.topics[0].partitions[0].committed_offset for each in answer.groups] == [1, -1, 1]
 
 
-@both
-def test_a_commit_to_a_group_on_its_way_out_is_a_member_commit(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_commit_to_a_group_on_its_way_out_is_a_member_commit(broker: Broker) -> None:
     parked_members(broker, join())
     broker.send(leave(broker.describe().members[0].member_id))
 

@@ -7,7 +7,6 @@ from reference_coordinator.tests.kit import (
     JAVA,
     SCALA,
     Broker,
-    both,
     commit,
     heartbeat,
     join,
@@ -23,10 +22,7 @@ UNKNOWN = Errors.UNKNOWN_MEMBER_ID
 ILLEGAL = Errors.ILLEGAL_GENERATION
 
 
-@both
-def test_a_pending_offset_makes_an_empty_group_and_is_not_seen(profile: str) -> None:
-    broker = Broker(profile)
-
+def test_a_pending_offset_makes_an_empty_group_and_is_not_seen(broker: Broker) -> None:
     assert broker.send(txn_commit({0: 1})).commit_errors == [Errors.NONE]
 
     assert broker.state() == "Empty"
@@ -34,10 +30,8 @@ def test_a_pending_offset_makes_an_empty_group_and_is_not_seen(profile: str) -> 
     assert broker.fetch(0, 1, stable=True) == [UNSTABLE, NONE]
 
 
-@both
 @pytest.mark.parametrize("committed", [True, False])
-def test_an_offset_counts_when_its_transaction_commits(profile: str, *, committed: bool) -> None:
-    broker = Broker(profile)
+def test_an_offset_counts_when_its_transaction_commits(broker: Broker, *, committed: bool) -> None:
     broker.send(commit({0: 10}))
     broker.send(txn_commit({0: 42}))
 
@@ -46,9 +40,7 @@ def test_an_offset_counts_when_its_transaction_commits(profile: str, *, committe
     assert broker.fetch(0, stable=True) == [(42 if committed else 10, Errors.NONE)]
 
 
-@both
-def test_the_end_of_another_producer_or_partition_changes_nothing(profile: str) -> None:
-    broker = Broker(profile)
+def test_the_end_of_another_producer_or_partition_changes_nothing(broker: Broker) -> None:
     broker.send(txn_commit({0: 42}))
 
     end(broker, 8, committed=True)
@@ -57,9 +49,7 @@ def test_the_end_of_another_producer_or_partition_changes_nothing(profile: str) 
     assert broker.fetch(0, stable=True) == [UNSTABLE]
 
 
-@both
-def test_what_stands_later_in_the_log_wins(profile: str) -> None:
-    broker = Broker(profile)
+def test_what_stands_later_in_the_log_wins(broker: Broker) -> None:
     broker.send(txn_commit({0: 1, 1: 1}, producer_id=1))
     broker.send(txn_commit({0: 2}, producer_id=2))
     broker.send(commit({1: 9}))
@@ -70,9 +60,7 @@ def test_what_stands_later_in_the_log_wins(profile: str) -> None:
     assert broker.fetch(0, 1) == [(2, Errors.NONE), (9, Errors.NONE)]
 
 
-@both
-def test_pending_offsets_outlive_a_restart(profile: str) -> None:
-    broker = Broker(profile)
+def test_pending_offsets_outlive_a_restart(broker: Broker) -> None:
     broker.send(txn_commit({0: 1}))
     broker.send(commit({1: 9}))
     broker.send(txn_commit({1: 2}))
@@ -96,9 +84,8 @@ def test_pending_offsets_outlive_a_restart(profile: str) -> None:
     ],
 )
 def test_a_missing_group_is_judged_by_release(
-    profile: str, generation: Errors, zero: Errors, member: Errors, of_both: Errors
+    broker: Broker, generation: Errors, zero: Errors, member: Errors, of_both: Errors
 ) -> None:
-    broker = Broker(profile)
     asked = [
         txn_commit({0: 1}, generation=3, group="a"),
         txn_commit({0: 1}, generation=0, group="b"),
@@ -111,10 +98,9 @@ def test_a_missing_group_is_judged_by_release(
     assert reported == [[generation], [zero], [member], [of_both]]
 
 
-@both
-def test_an_unverified_transaction_is_refused_and_leaves_a_group_in_scala(profile: str) -> None:
-    broker = Broker(profile)
-
+def test_an_unverified_transaction_is_refused_and_leaves_a_group_in_scala(
+    broker: Broker, profile: str
+) -> None:
     refused = broker.send(txn_commit({0: 1}, verification=Errors.INVALID_TXN_STATE))
 
     assert refused.commit_errors == [Errors.INVALID_TXN_STATE]
@@ -123,10 +109,7 @@ def test_an_unverified_transaction_is_refused_and_leaves_a_group_in_scala(profil
     assert broker.fetch(0, stable=True) == [NONE]
 
 
-@both
-def test_another_refusal_of_the_transaction_is_no_matter_of_chance(profile: str) -> None:
-    broker = Broker(profile)
-
+def test_another_refusal_of_the_transaction_is_no_matter_of_chance(broker: Broker) -> None:
     refused = broker.send(txn_commit({0: 1}, verification=Errors.INVALID_PRODUCER_ID_MAPPING))
 
     assert refused.commit_errors == [Errors.INVALID_PRODUCER_ID_MAPPING]
@@ -146,16 +129,14 @@ def test_only_the_java_coordinator_asks_for_a_transaction_that_is_not_its_own(
     assert refused.commit_errors == [error]
 
 
-@both
-def test_the_group_without_a_name_is_refused(profile: str) -> None:
-    refused = Broker(profile).send(txn_commit({0: 1, 1: 2}, group=""))
+def test_the_group_without_a_name_is_refused(broker: Broker) -> None:
+    refused = broker.send(txn_commit({0: 1, 1: 2}, group=""))
 
     assert refused.commit_errors == [Errors.INVALID_GROUP_ID, Errors.INVALID_GROUP_ID]
 
 
 @pytest.mark.parametrize("profile", ["2.4", "2.8", SCALA, JAVA])
-def test_instance_member_and_generation_are_checked_from_2_5_on(profile: str) -> None:
-    broker = Broker(profile)
+def test_instance_member_and_generation_are_checked_from_2_5_on(broker: Broker, profile: str) -> None:
     former, _ = stable_group(broker, join(instance="i"), join())
     current = broker.send(join(instance="i")).join.member_id
 
@@ -183,8 +164,7 @@ def test_instance_member_and_generation_are_checked_from_2_5_on(profile: str) ->
         (JAVA, [ILLEGAL, UNKNOWN, UNKNOWN, UNKNOWN]),
     ],
 )
-def test_who_is_named_by_half_is_refused_from_3_0_on(profile: str, errors: list[Errors]) -> None:
-    broker = Broker(profile)
+def test_who_is_named_by_half_is_refused_from_3_0_on(broker: Broker, errors: list[Errors]) -> None:
     (ana,) = stable_group(broker, join())
 
     reported = [
@@ -195,18 +175,14 @@ def test_who_is_named_by_half_is_refused_from_3_0_on(profile: str, errors: list[
     assert [each.commit_errors[0] for each in reported] == errors
 
 
-@both
-def test_assignments_that_are_awaited_do_not_matter(profile: str) -> None:
-    broker = Broker(profile)
+def test_assignments_that_are_awaited_do_not_matter(broker: Broker) -> None:
     (ana,) = joined_members(broker, join())
 
     assert broker.send(txn_commit({0: 1})).commit_errors == [Errors.NONE]
     assert broker.send(txn_commit({0: 1}, member_id=ana, generation=1)).commit_errors == [Errors.NONE]
 
 
-@both
-def test_a_transactional_commit_is_no_sign_of_life(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_transactional_commit_is_no_sign_of_life(broker: Broker) -> None:
     (ana,) = stable_group(broker, join(session_ms=6_000))
 
     broker.elapse(4_000)
@@ -231,10 +207,7 @@ def test_until_3_7_0_metadata_that_is_too_large_costs_the_offset_behind_it(profi
     assert fetched in ([NONE], [(1, Errors.NONE)]) if profile == "3.7.0" else fetched == [(1, Errors.NONE)]
 
 
-@both
-def test_an_epoch_that_no_log_takes_breaks_the_request(profile: str) -> None:
-    broker = Broker(profile)
-
+def test_an_epoch_that_no_log_takes_breaks_the_request(broker: Broker, profile: str) -> None:
     assert broker.send(txn_commit({0: 1}, producer_epoch=-1)).commit_errors == [Errors.UNKNOWN_SERVER_ERROR]
     assert broker.fetch(0, stable=True) == [NONE]
     assert broker.state() == ("Empty" if profile == SCALA else "Dead")
@@ -247,18 +220,14 @@ def test_without_a_producer_id_the_scala_coordinator_commits_at_once() -> None:
     assert broker.fetch(0) == [(1, Errors.NONE)]
 
 
-@both
-def test_what_could_not_be_written_is_not_pending(profile: str) -> None:
-    broker = Broker(profile)
+def test_what_could_not_be_written_is_not_pending(broker: Broker) -> None:
     broker.append_error = Errors.INVALID_PRODUCER_EPOCH
 
     assert broker.send(txn_commit({0: 1})).commit_errors == [Errors.INVALID_PRODUCER_EPOCH]
     assert broker.fetch(0, stable=True) == [NONE]
 
 
-@both
-def test_an_offset_is_pending_from_when_it_is_asked_for_in_scala_and_written_in_java(profile: str) -> None:
-    broker = Broker(profile)
+def test_an_offset_is_pending_from_when_it_is_asked_for_in_scala_and_written_in_java(broker: Broker) -> None:
     broker.send(commit({1: 1}))
     broker.delays_appends = True
     waiting = broker.send(txn_commit({0: 1}))
@@ -282,7 +251,6 @@ def test_what_was_deleted_on_its_way_to_the_log_does_not_come_back() -> None:
     assert broker.fetch(0, stable=True) == [NONE]
 
 
-@both
 def test_one_transaction_ends_for_all_groups_of_a_partition(profile: str) -> None:
     broker = Broker(profile, {"offsets.topic.num.partitions": "1"})
     for group in ("a", "b"):
@@ -293,9 +261,7 @@ def test_one_transaction_ends_for_all_groups_of_a_partition(profile: str) -> Non
     assert broker.fetch(0, group="a") == broker.fetch(0, group="b") == [(1, Errors.NONE)]
 
 
-@both
-def test_a_deleted_partition_loses_what_is_pending(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_deleted_partition_loses_what_is_pending(broker: Broker, profile: str) -> None:
     broker.send(txn_commit({0: 1, 1: 2}))
 
     assert broker.send(offset_delete(0)).error is Errors.NONE
@@ -307,9 +273,7 @@ def test_a_deleted_partition_loses_what_is_pending(profile: str) -> None:
     assert broker.fetch(0) == [(1, Errors.NONE) if profile == SCALA else NONE]
 
 
-@both
-def test_a_group_outlives_the_deletion_of_its_last_pending_offset(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_group_outlives_the_deletion_of_its_last_pending_offset(broker: Broker) -> None:
     broker.send(txn_commit({0: 1}))
 
     broker.send(offset_delete(0))
@@ -317,9 +281,7 @@ def test_a_group_outlives_the_deletion_of_its_last_pending_offset(profile: str) 
     assert broker.state() == "Empty"
 
 
-@both
-def test_a_deleted_group_takes_its_pending_offsets_along(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_deleted_group_takes_its_pending_offsets_along(broker: Broker) -> None:
     broker.send(txn_commit({0: 1}))
 
     assert broker.delete("g") == {"g": Errors.NONE}
@@ -330,8 +292,7 @@ def test_a_deleted_group_takes_its_pending_offsets_along(profile: str) -> None:
 
 
 @pytest.mark.parametrize(("profile", "state"), [(SCALA, "Empty"), ("4.0.0", "Dead"), ("4.0.1", "Empty")])
-def test_a_group_with_pending_offsets_only_expires_in_4_0_0_alone(profile: str, state: str) -> None:
-    broker = Broker(profile)
+def test_a_group_with_pending_offsets_only_expires_in_4_0_0_alone(broker: Broker, state: str) -> None:
     broker.send(txn_commit({0: 1}))
 
     broker.elapse(600_000)
@@ -340,9 +301,7 @@ def test_a_group_with_pending_offsets_only_expires_in_4_0_0_alone(profile: str, 
     assert broker.fetch(0) == [NONE if state == "Dead" else (1, Errors.NONE)]
 
 
-@both
-def test_a_committed_offset_expires_below_a_pending_one_in_scala_alone(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_committed_offset_expires_below_a_pending_one_in_scala_alone(broker: Broker, profile: str) -> None:
     broker.send(commit({0: 10}, retention_ms=0), version=2)
     broker.send(txn_commit({0: 1}))
 
@@ -353,9 +312,7 @@ def test_a_committed_offset_expires_below_a_pending_one_in_scala_alone(profile: 
     assert broker.state() == "Empty"
 
 
-@both
-def test_a_deleted_topic_takes_all_its_offsets_along(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_deleted_topic_takes_all_its_offsets_along(broker: Broker) -> None:
     broker.send(txn_commit({0: 1}))
     broker.send(commit({1: 2}))
     broker.send(commit({0: 3}, topic="other", group="h"))
@@ -377,9 +334,9 @@ def test_a_deleted_topic_is_when_the_scala_coordinator_removes_groups_without_of
     assert (broker.state("waiting"), broker.state()) == ("Dead", "Dead")
 
 
-@pytest.mark.parametrize("profile", [SCALA, JAVA])
-def test_a_stable_read_waits_for_writes_in_java_and_is_unstable_in_scala(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_stable_read_waits_for_writes_in_java_and_is_unstable_in_scala(
+    broker: Broker, profile: str
+) -> None:
     broker.send(commit({0: 1}))
     broker.delays_appends = True
     broker.send(commit({0: 2}))

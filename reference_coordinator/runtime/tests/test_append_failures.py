@@ -10,7 +10,6 @@ from reference_coordinator.tests.kit import (
     REBALANCE_MS,
     SCALA,
     Broker,
-    both,
     commit,
     heartbeat,
     join,
@@ -63,9 +62,7 @@ def test_on_scala_a_first_join_writes_nothing() -> None:
     assert call.join.generation_id == 1
 
 
-@both
-def test_a_group_empties_even_if_that_cannot_be_written(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_group_empties_even_if_that_cannot_be_written(broker: Broker, profile: str) -> None:
     (ana,) = stable_group(broker, join())
     broker.append_error = Errors.MESSAGE_TOO_LARGE
 
@@ -84,8 +81,7 @@ def test_a_group_empties_even_if_that_cannot_be_written(profile: str) -> None:
 
 
 @pytest.mark.parametrize(("profile", "waits"), [(SCALA, False), (JAVA, True)])
-def test_the_leaver_that_empties_a_group_waits_for_the_write_on_java(profile: str, *, waits: bool) -> None:
-    broker = Broker(profile)
+def test_the_leaver_that_empties_a_group_waits_for_the_write_on_java(broker: Broker, *, waits: bool) -> None:
     ana, bob = stable_group(broker, join(), join())
     assert broker.send(leave(bob)).leave_errors == [Errors.NONE]
     broker.delays_appends = True

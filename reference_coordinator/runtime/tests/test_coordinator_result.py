@@ -12,7 +12,6 @@ from reference_coordinator.offsets.delete import delete_offsets
 from reference_coordinator.tests.kit import (
     JAVA,
     Broker,
-    both,
     commit,
     join,
     leave,
@@ -46,9 +45,7 @@ def test_a_deletion_of_nothing_writes_nothing(coordinator: GroupCoordinator) -> 
     assert delete_offsets(coordinator.shard, offset_delete(1)).records == ()
 
 
-@both
-def test_scala_writes_in_the_middle_of_a_leave(profile: str) -> None:
-    broker = Broker(profile)
+def test_scala_writes_in_the_middle_of_a_leave(broker: Broker, profile: str) -> None:
     (ana,) = stable_group(broker, join())
 
     result = classic_group_leave(broker.coordinator.shard, leave(ana))

@@ -23,7 +23,6 @@ from reference_coordinator.tests.kit import (
     SCALA,
     SESSION_MS,
     Broker,
-    both,
     commit,
     fetch,
     heartbeat,
@@ -41,6 +40,11 @@ A, B = 1, 0
 
 def broker_of_two(profile: str, *, owned: bool = True) -> Broker:
     return Broker(profile, dict(TWO), owned=owned)
+
+
+@pytest.fixture(name="broker")
+def broker_that_owns_two(profile: str) -> Broker:
+    return broker_of_two(profile)
 
 
 def committed(profile: str) -> Broker:
@@ -107,7 +111,6 @@ def test_a_list_while_one_partition_loads_has_the_other_on_scala_only(
     assert sorted(broker.listed()) == ["a", "b"]
 
 
-@both
 def test_requests_for_several_groups_are_answered_group_by_group(profile: str) -> None:
     broker = committed(profile)
     broker.unload(A, epoch=1)
@@ -127,10 +130,8 @@ def test_requests_for_several_groups_are_answered_group_by_group(profile: str) -
     assert broker.listed() == []
 
 
-@both
-def test_unloading_answers_who_is_parked_in_that_partition_alone(profile: str) -> None:
+def test_unloading_answers_who_is_parked_in_that_partition_alone(broker: Broker) -> None:
     """GroupMetadataManagerTest#testUnloadOffsetsAndGroup (3.9.2)."""
-    broker = broker_of_two(profile)
     (in_a,) = parked_members(broker, join(group="a"))
     (in_b,) = parked_members(broker, join(group="b"))
 
@@ -142,9 +143,7 @@ def test_unloading_answers_who_is_parked_in_that_partition_alone(profile: str) -
     assert in_b.error is Errors.NONE
 
 
-@both
-def test_unloading_forgets_that_partition_alone(profile: str) -> None:
-    broker = broker_of_two(profile)
+def test_unloading_forgets_that_partition_alone(broker: Broker) -> None:
     (ana,) = stable_group(broker, join(group="a"))
     (bob,) = stable_group(broker, join(group="b"))
     broker.send(heartbeat(ana, group="a"))
@@ -165,9 +164,7 @@ def test_unloading_forgets_that_partition_alone(profile: str) -> None:
     assert broker.state("b") == "Empty"
 
 
-@both
-def test_no_deadline_of_an_unloaded_partition_falls_due(profile: str) -> None:
-    broker = broker_of_two(profile)
+def test_no_deadline_of_an_unloaded_partition_falls_due(broker: Broker) -> None:
     stable_group(broker, join(group="a"))
     parked_members(broker, join(group="b"))
 
@@ -178,10 +175,9 @@ def test_no_deadline_of_an_unloaded_partition_falls_due(profile: str) -> None:
 
 @pytest.mark.parametrize(("profile", "error"), [(SCALA, Errors.NONE), (JAVA, NOT_OURS)])
 def test_writes_to_an_unloaded_partition_are_refused_on_java_and_others_go_on(
-    profile: str, error: Errors
+    broker: Broker, error: Errors
 ) -> None:
     """CoordinatorRuntimeTest#testScheduleUnloading (4.3.1)."""
-    broker = broker_of_two(profile)
     broker.delays_appends = True
     in_a, in_b = (broker.send(commit({0: 1}, group=each)) for each in ("a", "b"))
 
@@ -255,7 +251,6 @@ def test_a_newer_epoch_does_not_load_what_is_loaded_but_outdates_what_is_older()
     assert ana.is_parked
 
 
-@both
 def test_a_topic_that_is_no_more_unloads_whatever_the_epoch(profile: str) -> None:
     broker = broker_of_two(profile, owned=False)
     broker.take_over(B, epoch=5)
@@ -309,9 +304,8 @@ def test_java_loads_again_after_a_failure_in_a_newer_epoch_only() -> None:
 
 
 @pytest.mark.parametrize("profile", ["3.8-java", "3.9-java", JAVA])
-def test_a_log_that_others_wrote_to_is_loaded_anew(profile: str) -> None:
+def test_a_log_that_others_wrote_to_is_loaded_anew(broker: Broker) -> None:
     """CoordinatorRuntimeTest#testStateMachineIsReloadedWhenOutOfSync (4.3.1)."""
-    broker = broker_of_two(profile)
     ana, bob = stable_group(broker, join(group="a"), join(group="a"))
     parked = broker.send(join(ana, group="a"))
     (elsewhere,) = parked_members(broker, join(group="b"))
@@ -326,9 +320,7 @@ def test_a_log_that_others_wrote_to_is_loaded_anew(profile: str) -> None:
     assert broker.send(heartbeat(bob, group="a")).error is Errors.NONE
 
 
-@both
-def test_offsets_expire_in_owned_partitions_alone(profile: str) -> None:
-    broker = broker_of_two(profile)
+def test_offsets_expire_in_owned_partitions_alone(broker: Broker) -> None:
     for group in ("a", "b"):
         broker.send(commit({0: 7}, retention_ms=1, group=group), version=4)
     broker.unload(A, epoch=1)
@@ -340,9 +332,7 @@ def test_offsets_expire_in_owned_partitions_alone(profile: str) -> None:
     assert broker.state("b") == "Dead"
 
 
-@both
-def test_a_marker_during_the_load_is_reported_by_the_log(profile: str) -> None:
-    broker = broker_of_two(profile)
+def test_a_marker_during_the_load_is_reported_by_the_log(broker: Broker) -> None:
     broker.send(txn_commit({0: 42}, group="b"))
     broker.unload(B, epoch=1)
     broker.begin_loading(B, epoch=2)
@@ -365,8 +355,7 @@ def test_scala_lets_go_of_a_partition_when_the_load_before_is_done(profile: str,
 
 
 @pytest.mark.parametrize("profile", ["2.8.0", SCALA])
-def test_scala_loads_a_partition_once_however_often_it_is_elected(profile: str) -> None:
-    broker = broker_of_two(profile)
+def test_scala_loads_a_partition_once_however_often_it_is_elected(broker: Broker) -> None:
     (parked,) = parked_members(broker, join(group="b"))
 
     broker.begin_loading(B, epoch=1)
@@ -375,7 +364,6 @@ def test_scala_loads_a_partition_once_however_often_it_is_elected(profile: str) 
     assert parked.is_parked
 
 
-@both
 def test_a_delete_of_groups_in_two_partitions_survives_the_loss_of_one(profile: str) -> None:
     broker = committed(profile)
     broker.delays_appends = True

@@ -8,7 +8,6 @@ from reference_coordinator.tests.kit import (
     SCALA,
     SESSION_MS,
     Broker,
-    both,
     commit,
     heartbeat,
     join,
@@ -18,18 +17,14 @@ from reference_coordinator.tests.kit import (
 )
 
 
-@both
-def test_a_heartbeat_begins_the_session_anew(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_heartbeat_begins_the_session_anew(broker: Broker) -> None:
     (ana,) = stable_group(broker, join())
     for _ in range(4):
         broker.elapse(SESSION_MS - 1)
         assert broker.send(heartbeat(ana)).error is Errors.NONE
 
 
-@both
-def test_silence_for_a_session_ends_the_membership(profile: str) -> None:
-    broker = Broker(profile)
+def test_silence_for_a_session_ends_the_membership(broker: Broker) -> None:
     ana, bob = stable_group(broker, join(), join(session_ms=60_000))
 
     broker.elapse(SESSION_MS)
@@ -38,9 +33,7 @@ def test_silence_for_a_session_ends_the_membership(profile: str) -> None:
     assert broker.send(heartbeat(bob)).error is Errors.REBALANCE_IN_PROGRESS
 
 
-@both
-def test_the_last_member_that_falls_silent_empties_the_group(profile: str) -> None:
-    broker = Broker(profile)
+def test_the_last_member_that_falls_silent_empties_the_group(broker: Broker) -> None:
     stable_group(broker, join())
 
     broker.elapse(SESSION_MS)
@@ -60,8 +53,7 @@ def test_the_last_member_that_falls_silent_empties_the_group(profile: str) -> No
         (JAVA, Errors.NONE),
     ],
 )
-def test_a_heartbeat_before_the_sync_is_fine_from_2_6_1(profile: str, reported: Errors) -> None:
-    broker = Broker(profile)
+def test_a_heartbeat_before_the_sync_is_fine_from_2_6_1(broker: Broker, reported: Errors) -> None:
     (ana,) = joined_members(broker, join())
     broker.elapse(SESSION_MS // 2)
     assert broker.send(heartbeat(ana)).error is reported
@@ -72,9 +64,7 @@ def test_a_heartbeat_before_the_sync_is_fine_from_2_6_1(profile: str, reported: 
     assert broker.state() == ("CompletingRebalance" if lives else "Empty")
 
 
-@both
-def test_checks_come_in_kafkas_order(profile: str) -> None:
-    broker = Broker(profile)
+def test_checks_come_in_kafkas_order(broker: Broker) -> None:
     (ana,) = stable_group(broker, join(instance="i"))
 
     ladder = [
@@ -104,16 +94,13 @@ def test_checks_come_in_kafkas_order(profile: str) -> None:
     ("profile", "reported"),
     [("2.8.2", Errors.NONE), (SCALA, Errors.UNKNOWN_MEMBER_ID), (JAVA, Errors.UNKNOWN_MEMBER_ID)],
 )
-def test_an_unknown_instance_id_is_refused_from_3_0(profile: str, reported: Errors) -> None:
-    broker = Broker(profile)
+def test_an_unknown_instance_id_is_refused_from_3_0(broker: Broker, reported: Errors) -> None:
     (ana,) = stable_group(broker, join())
 
     assert broker.send(heartbeat(ana, instance="nosuch")).error is reported
 
 
-@both
-def test_a_heartbeat_of_another_generation_does_not_keep_the_session(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_heartbeat_of_another_generation_does_not_keep_the_session(broker: Broker) -> None:
     (ana,) = stable_group(broker, join())
     broker.elapse(SESSION_MS - 1)
     assert broker.send(heartbeat(ana, 2)).error is Errors.ILLEGAL_GENERATION
@@ -123,7 +110,6 @@ def test_a_heartbeat_of_another_generation_does_not_keep_the_session(profile: st
     assert broker.send(heartbeat(ana)).error is Errors.UNKNOWN_MEMBER_ID
 
 
-@both
 @pytest.mark.parametrize(
     ("generation", "reported"),
     [
@@ -132,25 +118,22 @@ def test_a_heartbeat_of_another_generation_does_not_keep_the_session(profile: st
         (1, Errors.ILLEGAL_GENERATION),
     ],
 )
-def test_a_parked_member_is_of_generation_0_at_first(profile: str, generation: int, reported: Errors) -> None:
-    broker = Broker(profile)
+def test_a_parked_member_is_of_generation_0_at_first(
+    broker: Broker, generation: int, reported: Errors
+) -> None:
     parked_members(broker, join())
     member_id = broker.describe().members[0].member_id
 
     assert broker.send(heartbeat(member_id, generation)).error is reported
 
 
-@both
-def test_an_empty_group_knows_nobody(profile: str) -> None:
-    broker = Broker(profile)
+def test_an_empty_group_knows_nobody(broker: Broker) -> None:
     broker.send(commit({0: 1}))
 
     assert broker.send(heartbeat("bogus", 0)).error is Errors.UNKNOWN_MEMBER_ID
 
 
-@both
-def test_a_commit_counts_as_a_heartbeat(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_commit_counts_as_a_heartbeat(broker: Broker) -> None:
     (ana,) = stable_group(broker, join())
     broker.elapse(SESSION_MS - 1)
     broker.send(commit({0: 1}, member_id=ana, generation=1))

@@ -12,7 +12,6 @@ from reference_coordinator.tests.kit import (
     SCALA,
     SESSION_MS,
     Broker,
-    both,
     heartbeat,
     join,
     joined_members,
@@ -23,10 +22,7 @@ from reference_coordinator.tests.kit import (
 )
 
 
-@both
-def test_a_dynamic_member_is_given_an_id_to_come_back_with(profile: str) -> None:
-    broker = Broker(profile)
-
+def test_a_dynamic_member_is_given_an_id_to_come_back_with(broker: Broker) -> None:
     first = broker.send(join()).join
     assert first.error_code is Errors.MEMBER_ID_REQUIRED
     assert first.member_id.startswith("ana-")
@@ -42,24 +38,16 @@ def test_a_dynamic_member_is_given_an_id_to_come_back_with(profile: str) -> None
     assert [each.member_id for each in second.join.members] == [first.member_id]
 
 
-@both
-def test_before_version_4_a_dynamic_member_is_let_in_at_once(profile: str) -> None:
-    broker = Broker(profile)
-
+def test_before_version_4_a_dynamic_member_is_let_in_at_once(broker: Broker) -> None:
     assert broker.send(join(), version=3).is_parked
     assert broker.state() == "PreparingRebalance"
 
 
-@both
-def test_a_static_member_is_let_in_at_once(profile: str) -> None:
-    broker = Broker(profile)
-
+def test_a_static_member_is_let_in_at_once(broker: Broker) -> None:
     assert broker.send(join(instance="i")).is_parked
 
 
-@both
-def test_pending_members_do_not_disturb_a_stable_group(profile: str) -> None:
-    broker = Broker(profile)
+def test_pending_members_do_not_disturb_a_stable_group(broker: Broker) -> None:
     (ana,) = stable_group(broker, join())
 
     assert broker.send(join()).join.error_code is Errors.MEMBER_ID_REQUIRED
@@ -67,9 +55,7 @@ def test_pending_members_do_not_disturb_a_stable_group(profile: str) -> None:
     assert [each.member_id for each in broker.describe().members] == [ana]
 
 
-@both
-def test_a_pending_member_that_joins_starts_a_rebalance(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_pending_member_that_joins_starts_a_rebalance(broker: Broker) -> None:
     (ana,) = stable_group(broker, join())
     pending = broker.send(join()).join.member_id
 
@@ -81,9 +67,7 @@ def test_a_pending_member_that_joins_starts_a_rebalance(profile: str) -> None:
     assert (rejoining.join.generation_id, joining.join.generation_id) == (2, 2)
 
 
-@both
-def test_an_id_given_out_is_forgotten_after_its_session(profile: str) -> None:
-    broker = Broker(profile)
+def test_an_id_given_out_is_forgotten_after_its_session(broker: Broker) -> None:
     pending = broker.send(join()).join.member_id
 
     broker.elapse(SESSION_MS)
@@ -92,9 +76,7 @@ def test_an_id_given_out_is_forgotten_after_its_session(profile: str) -> None:
     assert (refused.error_code, refused.member_id) == (Errors.UNKNOWN_MEMBER_ID, pending)
 
 
-@both
-def test_a_pending_member_can_do_nothing_but_join(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_pending_member_can_do_nothing_but_join(broker: Broker) -> None:
     stable_group(broker, join())
     pending = broker.send(join()).join.member_id
 
@@ -102,9 +84,7 @@ def test_a_pending_member_can_do_nothing_but_join(profile: str) -> None:
     assert broker.send(sync(pending)).error is Errors.UNKNOWN_MEMBER_ID
 
 
-@both
-def test_a_pending_member_may_try_again_after_inconsistent_protocols(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_pending_member_may_try_again_after_inconsistent_protocols(broker: Broker) -> None:
     stable_group(broker, join())
     pending = broker.send(join()).join.member_id
 
@@ -114,9 +94,7 @@ def test_a_pending_member_may_try_again_after_inconsistent_protocols(profile: st
     assert broker.send(join(pending)).is_parked
 
 
-@both
-def test_a_pending_member_with_an_instance_id_breaks_the_request_only(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_pending_member_with_an_instance_id_breaks_the_request_only(broker: Broker) -> None:
     pending = broker.send(join()).join.member_id
 
     broken = broker.send(join(pending, instance="i")).join
@@ -133,11 +111,8 @@ def test_kafka_2_4_never_answers_a_join_v6_that_broke() -> None:
     assert broker.send(join(pending, instance="i"), version=5).error is Errors.UNKNOWN_SERVER_ERROR
 
 
-@both
 @pytest.mark.parametrize(("session_ms", "fits"), [(6_000, True), (5_999, False)])
-def test_the_shortest_session_timeout_is_inclusive(profile: str, session_ms: int, *, fits: bool) -> None:
-    broker = Broker(profile)
-
+def test_the_shortest_session_timeout_is_inclusive(broker: Broker, session_ms: int, *, fits: bool) -> None:
     answer = broker.send(join(session_ms=session_ms)).join
 
     expected = Errors.MEMBER_ID_REQUIRED if fits else Errors.INVALID_SESSION_TIMEOUT
@@ -145,29 +120,23 @@ def test_the_shortest_session_timeout_is_inclusive(profile: str, session_ms: int
     assert broker.listed() == (["g"] if fits else [])
 
 
-@both
 @pytest.mark.parametrize(("session_ms", "fits"), [(1_800_000, True), (1_800_001, False)])
-def test_the_longest_session_timeout_is_inclusive(profile: str, session_ms: int, *, fits: bool) -> None:
-    answer = Broker(profile).send(join("bogus", session_ms=session_ms)).join
+def test_the_longest_session_timeout_is_inclusive(broker: Broker, session_ms: int, *, fits: bool) -> None:
+    answer = broker.send(join("bogus", session_ms=session_ms)).join
 
     expected = Errors.UNKNOWN_MEMBER_ID if fits else Errors.INVALID_SESSION_TIMEOUT
     assert (answer.error_code, answer.member_id) == (expected, "bogus")
 
 
-@both
 @pytest.mark.parametrize("request_", [join(names=()), join(kind="")], ids=["no names", "no type"])
-def test_a_join_without_protocols_makes_an_empty_group(profile: str, request_: JoinGroupRequest) -> None:
-    broker = Broker(profile)
-
+def test_a_join_without_protocols_makes_an_empty_group(broker: Broker, request_: JoinGroupRequest) -> None:
     refused = broker.send(request_).join
 
     assert (refused.error_code, refused.member_id) == (Errors.INCONSISTENT_GROUP_PROTOCOL, "")
     assert broker.state() == "Empty"
 
 
-@both
-def test_nobody_joins_without_a_protocol_that_all_support(profile: str) -> None:
-    broker = Broker(profile)
+def test_nobody_joins_without_a_protocol_that_all_support(broker: Broker) -> None:
     stable_group(broker, join(names=("range", "sticky")), join(names=("range", "rr")))
 
     refused = broker.send(join(names=("sticky", "rr")))
@@ -175,9 +144,7 @@ def test_nobody_joins_without_a_protocol_that_all_support(profile: str) -> None:
     assert broker.send(join(names=("range",), kind="connect")).error is refused.error
 
 
-@both
-def test_an_empty_group_changes_its_protocol_type(profile: str) -> None:
-    broker = Broker(profile)
+def test_an_empty_group_changes_its_protocol_type(broker: Broker) -> None:
     (ana,) = stable_group(broker, join())
     broker.send(leave(ana))
     assert broker.describe().protocol_type == "consumer"
@@ -186,9 +153,7 @@ def test_an_empty_group_changes_its_protocol_type(profile: str) -> None:
     assert broker.describe().protocol_type == "connect"
 
 
-@both
-def test_even_a_lone_member_cannot_swap_its_protocols_in_one_step(profile: str) -> None:
-    broker = Broker(profile)
+def test_even_a_lone_member_cannot_swap_its_protocols_in_one_step(broker: Broker) -> None:
     (ana,) = stable_group(broker, join(names=("range",)))
 
     assert broker.send(join(ana, names=("rr",))).error is Errors.INCONSISTENT_GROUP_PROTOCOL
@@ -196,9 +161,7 @@ def test_even_a_lone_member_cannot_swap_its_protocols_in_one_step(profile: str) 
     assert broker.send(join(ana, names=("rr",))).join.generation_id == 3
 
 
-@both
-def test_a_new_member_is_parked_for_five_minutes_at_most(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_new_member_is_parked_for_five_minutes_at_most(broker: Broker) -> None:
     (ana,) = stable_group(broker, join(session_ms=400_000, rebalance_ms=400_000))
     newcomer = broker.send(join(), version=3)
 
@@ -213,8 +176,7 @@ def test_a_new_member_is_parked_for_five_minutes_at_most(profile: str) -> None:
 @pytest.mark.parametrize(
     ("profile", "expires"), [("2.4.1", False), ("2.8.2", True), (SCALA, True), (JAVA, True)]
 )
-def test_a_heartbeat_shortens_how_long_a_new_member_is_parked(profile: str, *, expires: bool) -> None:
-    broker = Broker(profile)
+def test_a_heartbeat_shortens_how_long_a_new_member_is_parked(broker: Broker, *, expires: bool) -> None:
     (ana,) = stable_group(broker, join(session_ms=300_000, rebalance_ms=300_000))
     newcomer = broker.send(join(), version=3)
     newcomer_id = broker.describe().members[-1].member_id
@@ -228,9 +190,7 @@ def test_a_heartbeat_shortens_how_long_a_new_member_is_parked(profile: str, *, e
         assert newcomer.error is Errors.UNKNOWN_MEMBER_ID
 
 
-@both
-def test_a_join_repeated_without_an_id_leaves_a_zombie(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_join_repeated_without_an_id_leaves_a_zombie(broker: Broker) -> None:
     members = joined_members(broker, join(), join())
 
     assert len(broker.describe().members) == 2
@@ -238,41 +198,33 @@ def test_a_join_repeated_without_an_id_leaves_a_zombie(profile: str) -> None:
 
 
 @pytest.mark.parametrize(("profile", "prefix"), [("2.4.1", "null"), ("3.0", "null"), (SCALA, ""), (JAVA, "")])
-def test_a_null_client_id_makes_a_member_id_of_its_own_kind(profile: str, prefix: str) -> None:
-    member_id = Broker(profile).send(join(), client_id=None).join.member_id
+def test_a_null_client_id_makes_a_member_id_of_its_own_kind(broker: Broker, prefix: str) -> None:
+    member_id = broker.send(join(), client_id=None).join.member_id
 
     assert member_id[: -len("01234567-89ab-cdef-0123-456789abcdef")] == f"{prefix}-"
 
 
-@both
-def test_an_empty_instance_id_is_a_static_member_all_the_same(profile: str) -> None:
-    broker = Broker(profile)
+def test_an_empty_instance_id_is_a_static_member_all_the_same(broker: Broker) -> None:
     (member_id,) = joined_members(broker, join(instance=""))
 
     assert member_id.startswith("-")
     assert broker.describe().members[0].group_instance_id == ""
 
 
-@both
-def test_an_unknown_member_makes_no_group(profile: str) -> None:
-    broker = Broker(profile)
-
+def test_an_unknown_member_makes_no_group(broker: Broker) -> None:
     for request in (join("bogus"), join("bogus", instance="i")):
         answer = broker.send(request).join
         assert (answer.error_code, answer.member_id) == (Errors.UNKNOWN_MEMBER_ID, "bogus")
     assert broker.listed() == []
 
 
-@both
-def test_a_group_that_has_only_a_pending_member_can_be_deleted(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_group_that_has_only_a_pending_member_can_be_deleted(broker: Broker) -> None:
     pending = broker.send(join()).join.member_id
 
     assert broker.delete("g") == {"g": Errors.NONE}
     assert broker.send(join(pending)).error is Errors.UNKNOWN_MEMBER_ID
 
 
-@both
 def test_a_stable_group_takes_no_more_than_its_maximum(profile: str) -> None:
     broker = Broker(profile, {"group.max.size": "2"})
     ana, _ = stable_group(broker, join(), join())
@@ -283,7 +235,6 @@ def test_a_stable_group_takes_no_more_than_its_maximum(profile: str) -> None:
     assert broker.send(heartbeat(ana)).error is Errors.NONE
 
 
-@both
 def test_the_maximum_is_judged_before_protocols_and_fencing(profile: str) -> None:
     broker = Broker(profile, {"group.max.size": "1"})
     stable_group(broker, join(instance="i"))
@@ -306,7 +257,6 @@ def test_pending_members_count_towards_the_maximum_from_2_6(profile: str, admitt
     assert all(each.member_id == "" for each in refused)
 
 
-@both
 def test_in_a_rebalance_the_maximum_counts_who_has_joined(profile: str) -> None:
     broker = Broker(profile, {"group.max.size": "2"})
     ana, bob = stable_group(broker, join(), join())
@@ -357,7 +307,6 @@ def test_a_pending_member_refused_for_size_may_unblock_the_others(profile: str, 
     assert not any(call.is_parked for call in calls)
 
 
-@both
 def test_who_awaits_already_may_join_again_in_a_full_group(profile: str) -> None:
     broker = Broker(profile, {"group.max.size": "2"})
     parked_members(broker, join(), join())

@@ -11,7 +11,6 @@ from reference_coordinator.tests.kit import (
     SCALA,
     SESSION_MS,
     Broker,
-    both,
     heartbeat,
     join,
     joined_members,
@@ -21,9 +20,7 @@ from reference_coordinator.tests.kit import (
 )
 
 
-@both
-def test_a_follower_that_rejoins_unchanged_is_answered_without_a_rebalance(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_follower_that_rejoins_unchanged_is_answered_without_a_rebalance(broker: Broker) -> None:
     ana, bob = stable_group(broker, join(), join())
 
     again = broker.send(join(bob)).join
@@ -32,27 +29,21 @@ def test_a_follower_that_rejoins_unchanged_is_answered_without_a_rebalance(profi
     assert broker.send(heartbeat(ana)).error is Errors.NONE
 
 
-@both
 @pytest.mark.parametrize("change", [{"metadata": b"x"}, {"names": ("range", "rr")}], ids=["bytes", "names"])
-def test_a_follower_that_changed_rebalances(profile: str, change: dict[str, object]) -> None:
-    broker = Broker(profile)
+def test_a_follower_that_changed_rebalances(broker: Broker, change: dict[str, object]) -> None:
     _, bob = stable_group(broker, join(), join())
 
     assert broker.send(join(bob, **change)).is_parked  # type: ignore[arg-type]  # one of join's keywords
     assert broker.state() == "PreparingRebalance"
 
 
-@both
-def test_the_order_of_protocols_is_part_of_them(profile: str) -> None:
-    broker = Broker(profile)
+def test_the_order_of_protocols_is_part_of_them(broker: Broker) -> None:
     _, bob = stable_group(broker, join(), join(names=("range", "rr")))
 
     assert broker.send(join(bob, names=("rr", "range"))).is_parked
 
 
-@both
-def test_a_leader_that_rejoins_rebalances_even_if_unchanged(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_leader_that_rejoins_rebalances_even_if_unchanged(broker: Broker) -> None:
     ana, bob = stable_group(broker, join(), join())
 
     rejoining = broker.send(join(ana))
@@ -61,26 +52,20 @@ def test_a_leader_that_rejoins_rebalances_even_if_unchanged(profile: str) -> Non
     assert broker.send(heartbeat(bob)).error is Errors.REBALANCE_IN_PROGRESS
 
 
-@both
-def test_a_lone_leader_that_rejoins_is_answered_at_once(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_lone_leader_that_rejoins_is_answered_at_once(broker: Broker) -> None:
     (ana,) = stable_group(broker, join())
 
     assert broker.send(join(ana)).join.generation_id == 2
 
 
-@both
-def test_who_rejoins_before_syncing_gets_its_result_again(profile: str) -> None:
-    broker = Broker(profile)
+def test_who_rejoins_before_syncing_gets_its_result_again(broker: Broker) -> None:
     ana, bob = joined_members(broker, join(), join())
 
     assert {each.member_id for each in broker.send(join(ana)).join.members} == {ana, bob}
     assert broker.send(join(bob)).join.members == ()
 
 
-@both
-def test_a_change_before_the_sync_sends_everybody_back(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_change_before_the_sync_sends_everybody_back(broker: Broker) -> None:
     _, bob = joined_members(broker, join(), join())
     syncing = broker.send(sync(bob))
 
@@ -90,8 +75,7 @@ def test_a_change_before_the_sync_sends_everybody_back(profile: str) -> None:
 
 
 @pytest.mark.parametrize(("profile", "parked"), [(SCALA, False), (JAVA, True)])
-def test_an_unknown_tagged_field_is_a_change_to_the_java_coordinator(profile: str, *, parked: bool) -> None:
-    broker = Broker(profile)
+def test_an_unknown_tagged_field_is_a_change_to_the_java_coordinator(broker: Broker, *, parked: bool) -> None:
     _, bob = stable_group(broker, join(), join())
     tagged = JoinGroupRequestProtocol(name="range", metadata=b"", unknown_tags=((77, b"x"),))
     request = replace(join(bob), protocols=(tagged,))
@@ -103,8 +87,7 @@ def test_an_unknown_tagged_field_is_a_change_to_the_java_coordinator(profile: st
     ("profile", "applied"),
     [("2.4.1", False), ("3.3.1", False), ("3.3.2", True), (SCALA, True), (JAVA, True)],
 )
-def test_a_rejoin_brings_new_timeouts_from_3_3_2(profile: str, *, applied: bool) -> None:
-    broker = Broker(profile)
+def test_a_rejoin_brings_new_timeouts_from_3_3_2(broker: Broker, *, applied: bool) -> None:
     (ana,) = stable_group(broker, join(session_ms=SESSION_MS))
     broker.send(join(ana, session_ms=4 * SESSION_MS))
     broker.send(sync(ana, 2))
@@ -115,9 +98,7 @@ def test_a_rejoin_brings_new_timeouts_from_3_3_2(profile: str, *, applied: bool)
     assert broker.send(heartbeat(ana, 2)).error is expected
 
 
-@both
-def test_an_unchanged_rejoin_keeps_neither_timeouts_nor_session(profile: str) -> None:
-    broker = Broker(profile)
+def test_an_unchanged_rejoin_keeps_neither_timeouts_nor_session(broker: Broker) -> None:
     ana, bob = stable_group(broker, join(session_ms=60_000), join())
     for _ in range(3):
         broker.elapse(SESSION_MS // 4)
@@ -129,9 +110,7 @@ def test_an_unchanged_rejoin_keeps_neither_timeouts_nor_session(profile: str) ->
     assert broker.send(heartbeat(ana)).error is Errors.REBALANCE_IN_PROGRESS
 
 
-@both
-def test_ids_that_left_are_never_revived(profile: str) -> None:
-    broker = Broker(profile)
+def test_ids_that_left_are_never_revived(broker: Broker) -> None:
     ana, bob = stable_group(broker, join(), join())
     broker.send(leave(bob))
 

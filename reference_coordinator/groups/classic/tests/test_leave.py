@@ -7,7 +7,6 @@ from reference_coordinator.tests.kit import (
     JAVA,
     SCALA,
     Broker,
-    both,
     heartbeat,
     join,
     joined_members,
@@ -20,9 +19,7 @@ from reference_coordinator.tests.kit import (
 UNKNOWN = Errors.UNKNOWN_MEMBER_ID
 
 
-@both
-def test_a_member_that_leaves_starts_a_rebalance(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_member_that_leaves_starts_a_rebalance(broker: Broker) -> None:
     ana, bob = stable_group(broker, join(), join())
 
     assert broker.send(leave(bob)).leave_errors == [Errors.NONE]
@@ -30,16 +27,13 @@ def test_a_member_that_leaves_starts_a_rebalance(profile: str) -> None:
     assert broker.send(heartbeat(bob)).error is UNKNOWN
 
 
-@both
-def test_the_last_member_that_leaves_empties_the_group_at_once(profile: str) -> None:
-    broker = Broker(profile)
+def test_the_last_member_that_leaves_empties_the_group_at_once(broker: Broker) -> None:
     (ana,) = stable_group(broker, join())
 
     assert broker.send(leave(ana)).leave_errors == [Errors.NONE]
     assert broker.state() == "Empty"
 
 
-@both
 def test_in_an_unknown_group_everybody_is_unknown(profile: str) -> None:
     answer = Broker(profile).send(leave("a", ("b", "i"))).leave
 
@@ -48,9 +42,7 @@ def test_in_an_unknown_group_everybody_is_unknown(profile: str) -> None:
     assert answer.members[1].group_instance_id == "i"
 
 
-@both
-def test_nobody_leaving_is_fine(profile: str) -> None:
-    broker = Broker(profile)
+def test_nobody_leaving_is_fine(broker: Broker) -> None:
     (ana,) = stable_group(broker, join())
 
     assert broker.send(leave()).leave.members == ()
@@ -58,9 +50,7 @@ def test_nobody_leaving_is_fine(profile: str) -> None:
     assert broker.send(heartbeat(ana)).error is Errors.NONE
 
 
-@both
-def test_an_administrator_names_the_instance_id_alone(profile: str) -> None:
-    broker = Broker(profile)
+def test_an_administrator_names_the_instance_id_alone(broker: Broker) -> None:
     stable_group(broker, join(instance="i"))
 
     answer = broker.send(leave(("", "i"))).leave
@@ -69,9 +59,7 @@ def test_an_administrator_names_the_instance_id_alone(profile: str) -> None:
     assert broker.state() == "Empty"
 
 
-@both
-def test_each_leaver_is_judged_by_itself(profile: str) -> None:
-    broker = Broker(profile)
+def test_each_leaver_is_judged_by_itself(broker: Broker) -> None:
     ana, bob, eve = stable_group(broker, join(instance="i"), join(), join(instance="j"))
     pending = broker.send(join()).join.member_id
 
@@ -94,16 +82,15 @@ def test_each_leaver_is_judged_by_itself(profile: str) -> None:
 
 
 @pytest.mark.parametrize(("profile", "reported"), [("2.8.2", Errors.NONE), (SCALA, UNKNOWN), (JAVA, UNKNOWN)])
-def test_a_dynamic_member_with_an_unknown_instance_id_stays_from_3_0(profile: str, reported: Errors) -> None:
-    broker = Broker(profile)
+def test_a_dynamic_member_with_an_unknown_instance_id_stays_from_3_0(
+    broker: Broker, reported: Errors
+) -> None:
     (ana,) = stable_group(broker, join())
 
     assert broker.send(leave((ana, "nosuch"))).leave_errors == [reported]
 
 
-@pytest.mark.parametrize("profile", [SCALA, JAVA])
-def test_a_pending_member_may_name_an_instance_id(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_pending_member_may_name_an_instance_id(broker: Broker) -> None:
     stable_group(broker, join(instance="i"))
     pending = [broker.send(join()).join.member_id for _ in range(2)]
 
@@ -126,9 +113,7 @@ def test_until_3_0_a_pending_member_with_an_instance_id_breaks_the_batch() -> No
     assert [each.member_id for each in broker.describe().members] == [ana]
 
 
-@both
-def test_the_parked_join_of_who_leaves_is_answered(profile: str) -> None:
-    broker = Broker(profile)
+def test_the_parked_join_of_who_leaves_is_answered(broker: Broker) -> None:
     ana, _ = stable_group(broker, join(), join())
     rejoining = broker.send(join(ana))
 
@@ -138,8 +123,7 @@ def test_the_parked_join_of_who_leaves_is_answered(profile: str) -> None:
 
 
 @pytest.mark.parametrize(("profile", "answered"), [(SCALA, True), (JAVA, False)])
-def test_a_batch_rebalances_after_each_leaver_on_scala_only(profile: str, *, answered: bool) -> None:
-    broker = Broker(profile)
+def test_a_batch_rebalances_after_each_leaver_on_scala_only(broker: Broker, *, answered: bool) -> None:
     _, bob, eve = joined_members(broker, join(), join(), join())
     of_bob, of_eve = broker.send(sync(bob)), broker.send(sync(eve))
 
@@ -151,9 +135,7 @@ def test_a_batch_rebalances_after_each_leaver_on_scala_only(profile: str, *, ans
         assert of_eve.error is Errors.REBALANCE_IN_PROGRESS
 
 
-@both
-def test_leaving_ends_no_initial_delay(profile: str) -> None:
-    broker = Broker(profile)
+def test_leaving_ends_no_initial_delay(broker: Broker) -> None:
     first, second = parked_members(broker, join(), join())
     bob = broker.describe().members[1].member_id
 
@@ -163,9 +145,7 @@ def test_leaving_ends_no_initial_delay(profile: str) -> None:
     assert first.is_parked
 
 
-@both
-def test_a_leaver_leaves_no_session_behind(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_leaver_leaves_no_session_behind(broker: Broker) -> None:
     (ana,) = stable_group(broker, join())
     broker.send(leave(ana))
     generation_written = len(broker.log)

@@ -64,8 +64,7 @@ def appended(broker: Broker) -> list[AppendRecords]:
 
 
 @pytest.mark.parametrize(("profile", "acks"), [(SCALA, NO_REPLICAS), (JAVA, ALL_REPLICAS)])
-def test_tombstones_of_the_scala_coordinator_need_no_replicas(profile: str, acks: int) -> None:
-    broker = Broker(profile=profile)
+def test_tombstones_of_the_scala_coordinator_need_no_replicas(broker: Broker, acks: int) -> None:
     broker.send(commit({0: 7}))
     broker.delete("g")
 
@@ -75,9 +74,8 @@ def test_tombstones_of_the_scala_coordinator_need_no_replicas(profile: str, acks
 
 @pytest.mark.parametrize(("profile", "written"), [(SCALA, [8]), (JAVA, [7, 8])])
 def test_a_partition_that_a_commit_names_twice_is_written_twice_by_java(
-    profile: str, written: list[int]
+    broker: Broker, written: list[int]
 ) -> None:
-    broker = Broker(profile=profile)
     once = commit({0: 7})
     (topic,) = once.topics
     (partition,) = topic.partitions
@@ -92,8 +90,7 @@ def test_a_partition_that_a_commit_names_twice_is_written_twice_by_java(
     ("profile", "error"),
     [("2.6.0", Errors.UNKNOWN_SERVER_ERROR), ("2.6.1", Errors.NONE), ("3.9", Errors.NONE)],
 )
-def test_a_group_that_cannot_be_described_breaks_a_list_by_state(profile: str, error: Errors) -> None:
-    broker = Broker(profile=profile)
+def test_a_group_that_cannot_be_described_breaks_a_list_by_state(broker: Broker, error: Errors) -> None:
     stable_group(broker, join(instance="i1", names=("range", "roundrobin")))
     broker.send(join(instance="i1", names=("roundrobin",)))
     broker.send(commit({0: 1}, group="other"))

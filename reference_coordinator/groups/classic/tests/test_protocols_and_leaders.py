@@ -9,7 +9,6 @@ from reference_coordinator.tests.kit import (
     REBALANCE_MS,
     SCALA,
     Broker,
-    both,
     heartbeat,
     join,
     joined_members,
@@ -30,36 +29,31 @@ def selected(broker: Broker, *names: tuple[str, ...]) -> str | None:
     return calls[0].join.protocol_name
 
 
-@both
-def test_only_what_all_support_is_voted_on(profile: str) -> None:
-    assert selected(Broker(profile), ("rr", "range"), ("sticky", "range")) == "range"
+def test_only_what_all_support_is_voted_on(broker: Broker) -> None:
+    assert selected(broker, ("rr", "range"), ("sticky", "range")) == "range"
 
 
-@both
-def test_the_majority_of_first_choices_wins(profile: str) -> None:
+def test_the_majority_of_first_choices_wins(broker: Broker) -> None:
     votes = (("a", "b"), ("b", "a"), ("b", "a"))
 
-    assert selected(Broker(profile), *votes) == "b"
+    assert selected(broker, *votes) == "b"
 
 
 @pytest.mark.parametrize(
     ("profile", "winner"),
     [("2.4.1", "roundrobin"), (SCALA, "roundrobin"), ("3.9-java", "range"), (JAVA, "range")],
 )
-def test_a_tie_goes_by_the_map_of_the_coordinator(profile: str, winner: str) -> None:
+def test_a_tie_goes_by_the_map_of_the_coordinator(broker: Broker, winner: str) -> None:
     votes = (("range", "roundrobin"), ("roundrobin", "range"))
 
-    assert selected(Broker(profile), *votes) == winner
+    assert selected(broker, *votes) == winner
 
 
-@both
-def test_a_protocol_listed_twice_disqualifies_itself(profile: str) -> None:
-    assert selected(Broker(profile), ("range", "range", "rr")) == "rr"
+def test_a_protocol_listed_twice_disqualifies_itself(broker: Broker) -> None:
+    assert selected(broker, ("range", "range", "rr")) == "rr"
 
 
-@both
-def test_a_group_with_nothing_but_a_protocol_listed_twice_is_stuck(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_group_with_nothing_but_a_protocol_listed_twice_is_stuck(broker: Broker) -> None:
     (call,) = parked_members(broker, join(names=("range", "range")))
 
     broker.elapse(REBALANCE_MS)
@@ -69,9 +63,7 @@ def test_a_group_with_nothing_but_a_protocol_listed_twice_is_stuck(profile: str)
     assert broker.delete("g") == {"g": Errors.NON_EMPTY_GROUP}
 
 
-@both
-def test_the_leader_learns_what_each_gave_for_the_selected_protocol(profile: str) -> None:
-    broker = Broker(profile)
+def test_the_leader_learns_what_each_gave_for_the_selected_protocol(broker: Broker) -> None:
     calls = parked_members(broker, join(metadata=b"A"), join(metadata=b"B"))
     broker.elapse(2 * INITIAL_DELAY_MS)
 
@@ -79,9 +71,7 @@ def test_the_leader_learns_what_each_gave_for_the_selected_protocol(profile: str
     assert calls[1].join.members == ()
 
 
-@both
-def test_the_first_member_leads_and_keeps_the_lead(profile: str) -> None:
-    broker = Broker(profile)
+def test_the_first_member_leads_and_keeps_the_lead(broker: Broker) -> None:
     ana, bob = stable_group(broker, join(), join())
     first = broker.send(join(bob, metadata=b"x"))
     broker.send(join(ana))
@@ -90,9 +80,7 @@ def test_the_first_member_leads_and_keeps_the_lead(profile: str) -> None:
     assert first.permitted == {}
 
 
-@both
-def test_after_the_leader_left_anybody_may_lead(profile: str) -> None:
-    broker = Broker(profile)
+def test_after_the_leader_left_anybody_may_lead(broker: Broker) -> None:
     ana, bob, eve = stable_group(broker, join(), join(), join())
     broker.send(leave(ana))
     calls = [broker.send(join(each)) for each in (bob, eve)]
@@ -103,9 +91,7 @@ def test_after_the_leader_left_anybody_may_lead(profile: str) -> None:
         assert call.permitted["members"] == ((), calls[0].join.members or calls[1].join.members)
 
 
-@both
-def test_with_one_member_left_there_is_no_choice_of_leader(profile: str) -> None:
-    broker = Broker(profile)
+def test_with_one_member_left_there_is_no_choice_of_leader(broker: Broker) -> None:
     ana, bob = stable_group(broker, join(), join())
     broker.send(leave(ana))
 
@@ -115,9 +101,7 @@ def test_with_one_member_left_there_is_no_choice_of_leader(profile: str) -> None
     assert rejoined.permitted == {}
 
 
-@both
-def test_a_missing_leader_is_replaced_by_anybody_who_joined(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_missing_leader_is_replaced_by_anybody_who_joined(broker: Broker) -> None:
     _, bob, eve = stable_group(broker, join(instance="i", session_ms=60_000), join(), join())
     calls = [broker.send(join(each, metadata=b"x")) for each in (bob, eve)]
 
@@ -126,9 +110,7 @@ def test_a_missing_leader_is_replaced_by_anybody_who_joined(profile: str) -> Non
     assert all(set(call.permitted["leader"]) == {bob, eve} for call in calls)
 
 
-@both
-def test_the_protocol_type_outlives_the_members(profile: str) -> None:
-    broker = Broker(profile)
+def test_the_protocol_type_outlives_the_members(broker: Broker) -> None:
     (ana,) = stable_group(broker, join())
     broker.send(leave(ana))
 
@@ -140,8 +122,9 @@ def test_the_protocol_type_outlives_the_members(profile: str) -> None:
     ("profile", "stuck"),
     [("2.4.1", False), ("2.7", True), (SCALA, True), ("4.3", True), (JAVA, False)],
 )
-def test_a_malformed_subscription_wedges_the_group_from_2_7_to_4_3(profile: str, *, stuck: bool) -> None:
-    broker = Broker(profile)
+def test_a_malformed_subscription_wedges_the_group_from_2_7_to_4_3(
+    broker: Broker, profile: str, *, stuck: bool
+) -> None:
     (call,) = parked_members(broker, join(metadata=MALFORMED))
 
     broker.elapse(INITIAL_DELAY_MS)
@@ -154,8 +137,7 @@ def test_a_malformed_subscription_wedges_the_group_from_2_7_to_4_3(profile: str,
 
 
 @pytest.mark.parametrize("profile", ["2.7", SCALA, "4.3"])
-def test_a_wedged_group_never_answers_anybody_again(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_wedged_group_never_answers_anybody_again(broker: Broker) -> None:
     (bad,) = parked_members(broker, join(metadata=b"roundrobin"))
     broker.elapse(INITIAL_DELAY_MS)
     bad_id = broker.describe().members[0].member_id
@@ -169,8 +151,7 @@ def test_a_wedged_group_never_answers_anybody_again(profile: str) -> None:
 
 
 @pytest.mark.parametrize("profile", [SCALA, "4.3"])
-def test_a_join_that_completes_a_wedged_generation_is_the_one_that_fails(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_join_that_completes_a_wedged_generation_is_the_one_that_fails(broker: Broker) -> None:
     ana, bob = stable_group(broker, join(), join())
     sibling = broker.send(join(ana, metadata=subscription("t")))
 
@@ -183,17 +164,12 @@ def test_a_join_that_completes_a_wedged_generation_is_the_one_that_fails(profile
     assert failing.error is Errors.UNKNOWN_SERVER_ERROR
 
 
-@both
 @pytest.mark.parametrize("metadata", [b"", b"\0", b"\0\0\0\0\0", b"\xff\xff\0\0\0\0\0\0\0\0"])
-def test_too_few_bytes_are_harmless_everywhere(profile: str, metadata: bytes) -> None:
-    broker = Broker(profile)
-
+def test_too_few_bytes_are_harmless_everywhere(broker: Broker, metadata: bytes) -> None:
     assert joined_members(broker, join(metadata=metadata))
 
 
-@both
-def test_other_protocol_types_are_not_parsed(profile: str) -> None:
-    broker = Broker(profile)
+def test_other_protocol_types_are_not_parsed(broker: Broker) -> None:
     (ana,) = joined_members(broker, join(metadata=MALFORMED, kind="connect"))
 
     assert broker.send(sync(ana)).error is Errors.NONE

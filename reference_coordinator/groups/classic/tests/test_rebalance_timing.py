@@ -10,7 +10,6 @@ from reference_coordinator.tests.kit import (
     SCALA,
     SESSION_MS,
     Broker,
-    both,
     heartbeat,
     join,
     leave,
@@ -20,9 +19,7 @@ from reference_coordinator.tests.kit import (
 )
 
 
-@both
-def test_a_second_member_extends_the_initial_delay_once(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_second_member_extends_the_initial_delay_once(broker: Broker) -> None:
     (first,) = parked_members(broker, join())
     broker.elapse(2_000)
     (second,) = parked_members(broker, join())
@@ -35,8 +32,7 @@ def test_a_second_member_extends_the_initial_delay_once(profile: str) -> None:
 
 
 @pytest.mark.parametrize(("profile", "extended"), [(SCALA, False), (JAVA, True)])
-def test_a_group_that_was_emptied_extends_its_delay_only_on_java(profile: str, *, extended: bool) -> None:
-    broker = Broker(profile)
+def test_a_group_that_was_emptied_extends_its_delay_only_on_java(broker: Broker, *, extended: bool) -> None:
     (ana,) = stable_group(broker, join())
     broker.send(leave(ana))
     (first,) = parked_members(broker, join())
@@ -49,7 +45,6 @@ def test_a_group_that_was_emptied_extends_its_delay_only_on_java(profile: str, *
     assert first.join.generation_id == 3
 
 
-@both
 def test_the_initial_delay_never_exceeds_the_rebalance_timeout(profile: str) -> None:
     broker = Broker(profile, {"group.initial.rebalance.delay.ms": "1000"})
     calls = parked_members(broker, join(rebalance_ms=1_500))
@@ -63,12 +58,10 @@ def test_the_initial_delay_never_exceeds_the_rebalance_timeout(profile: str) -> 
     assert all(call.join.generation_id == 1 for call in calls)
 
 
-@both
 @pytest.mark.parametrize("rebalance_ms", [0, -1])
 def test_a_rebalance_timeout_of_nothing_waits_the_delay_and_expels_at_once(
-    profile: str, rebalance_ms: int
+    broker: Broker, rebalance_ms: int
 ) -> None:
-    broker = Broker(profile)
     (call,) = parked_members(broker, join(rebalance_ms=rebalance_ms))
 
     broker.elapse(INITIAL_DELAY_MS)
@@ -78,9 +71,7 @@ def test_a_rebalance_timeout_of_nothing_waits_the_delay_and_expels_at_once(
     assert broker.state() == "Empty"
 
 
-@both
-def test_a_static_replacement_does_not_extend_the_initial_delay(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_static_replacement_does_not_extend_the_initial_delay(broker: Broker) -> None:
     parked_members(broker, join(instance="i"))
     broker.elapse(2_000)
     (second,) = parked_members(broker, join(instance="i"))
@@ -90,9 +81,7 @@ def test_a_static_replacement_does_not_extend_the_initial_delay(profile: str) ->
     assert second.join.generation_id == 1
 
 
-@both
-def test_a_group_emptied_in_its_initial_delay_still_counts_a_generation(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_group_emptied_in_its_initial_delay_still_counts_a_generation(broker: Broker) -> None:
     (call,) = parked_members(broker, join())
     member_id = broker.describe().members[0].member_id
 
@@ -118,9 +107,7 @@ def test_an_expired_pending_id_ends_the_initial_delay_on_java(profile: str, *, e
     assert call.is_parked is not early
 
 
-@both
-def test_the_deadline_is_the_longest_rebalance_timeout_at_the_start(profile: str) -> None:
-    broker = Broker(profile)
+def test_the_deadline_is_the_longest_rebalance_timeout_at_the_start(broker: Broker) -> None:
     ana, _ = stable_group(broker, join(rebalance_ms=1_200), join(rebalance_ms=500, session_ms=60_000))
     rejoining = broker.send(join(ana, rebalance_ms=1_200))
     broker.elapse(600)
@@ -132,9 +119,7 @@ def test_the_deadline_is_the_longest_rebalance_timeout_at_the_start(profile: str
     assert rejoining.join.generation_id == 2
 
 
-@both
-def test_dynamic_members_that_do_not_rejoin_are_dropped(profile: str) -> None:
-    broker = Broker(profile)
+def test_dynamic_members_that_do_not_rejoin_are_dropped(broker: Broker) -> None:
     ana, bob = stable_group(broker, join(), join(session_ms=60_000))
     rejoining = broker.send(join(ana))
 
@@ -144,11 +129,9 @@ def test_dynamic_members_that_do_not_rejoin_are_dropped(profile: str) -> None:
     assert broker.send(heartbeat(bob, 2)).error is Errors.UNKNOWN_MEMBER_ID
 
 
-@both
 def test_static_members_that_do_not_rejoin_are_kept_while_their_session_lives(
-    profile: str,
+    broker: Broker,
 ) -> None:
-    broker = Broker(profile)
     ana, bob = stable_group(broker, join(), join(instance="i", session_ms=60_000))
     rejoining = broker.send(join(ana))
 
@@ -160,9 +143,7 @@ def test_static_members_that_do_not_rejoin_are_kept_while_their_session_lives(
     assert broker.send(sync(bob, 2)).is_parked
 
 
-@both
-def test_a_static_leader_that_does_not_rejoin_loses_the_lead_only(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_static_leader_that_does_not_rejoin_loses_the_lead_only(broker: Broker) -> None:
     ana, bob = stable_group(broker, join(instance="i", session_ms=60_000), join())
     rejoining = broker.send(join(bob, metadata=b"x"))
 
@@ -172,9 +153,7 @@ def test_a_static_leader_that_does_not_rejoin_loses_the_lead_only(profile: str) 
     assert {each.member_id for each in rejoining.join.members} == {ana, bob}
 
 
-@both
-def test_a_rebalance_that_nobody_rejoins_waits_for_the_static_members(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_rebalance_that_nobody_rejoins_waits_for_the_static_members(broker: Broker) -> None:
     _, bob = stable_group(broker, join(instance="i", session_ms=60_000), join())
     broker.send(leave(bob))
 
@@ -185,9 +164,7 @@ def test_a_rebalance_that_nobody_rejoins_waits_for_the_static_members(profile: s
     assert (back.join.generation_id, back.join.leader) == (2, back.join.member_id)
 
 
-@both
-def test_a_rebalance_that_nobody_rejoins_ends_with_the_static_sessions(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_rebalance_that_nobody_rejoins_ends_with_the_static_sessions(broker: Broker) -> None:
     _, bob = stable_group(broker, join(instance="i", session_ms=60_000), join())
     broker.send(leave(bob))
 
@@ -208,9 +185,7 @@ def test_a_rebalance_timeout_of_nothing_waits_for_static_sessions_too() -> None:
     assert broker.state() == "Empty"
 
 
-@both
-def test_a_pending_member_delays_a_rebalance(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_pending_member_delays_a_rebalance(broker: Broker) -> None:
     (ana,) = stable_group(broker, join())
     pending = broker.send(join()).join.member_id
 
@@ -220,10 +195,8 @@ def test_a_pending_member_delays_a_rebalance(profile: str) -> None:
     assert (rejoining.join.generation_id, joining.join.generation_id) == (2, 2)
 
 
-@both
 @pytest.mark.parametrize("how", ["leaves", "expires"])
-def test_a_pending_member_that_goes_away_lets_a_rebalance_end(profile: str, how: str) -> None:
-    broker = Broker(profile)
+def test_a_pending_member_that_goes_away_lets_a_rebalance_end(broker: Broker, how: str) -> None:
     (ana,) = stable_group(broker, join())
     pending = broker.send(join()).join.member_id
     rejoining = broker.send(join(ana))
@@ -236,9 +209,7 @@ def test_a_pending_member_that_goes_away_lets_a_rebalance_end(profile: str, how:
     assert rejoining.join.generation_id == 2
 
 
-@both
-def test_a_pending_member_outlives_the_rebalance_it_delayed(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_pending_member_outlives_the_rebalance_it_delayed(broker: Broker) -> None:
     (ana,) = stable_group(broker, join(rebalance_ms=1_000))
     pending = broker.send(join(session_ms=60_000)).join.member_id
     rejoining = broker.send(join(ana, rebalance_ms=1_000))
@@ -249,9 +220,7 @@ def test_a_pending_member_outlives_the_rebalance_it_delayed(profile: str) -> Non
     assert broker.send(join(pending)).is_parked
 
 
-@both
-def test_the_session_of_who_is_missing_may_end_a_rebalance(profile: str) -> None:
-    broker = Broker(profile)
+def test_the_session_of_who_is_missing_may_end_a_rebalance(broker: Broker) -> None:
     ana, _ = stable_group(broker, join(), join())
     rejoining = broker.send(join(ana))
 
@@ -260,9 +229,7 @@ def test_the_session_of_who_is_missing_may_end_a_rebalance(profile: str) -> None
     assert [each.member_id for each in rejoining.join.members] == [ana]
 
 
-@both
-def test_the_last_who_is_missing_may_leave(profile: str) -> None:
-    broker = Broker(profile)
+def test_the_last_who_is_missing_may_leave(broker: Broker) -> None:
     ana, bob = stable_group(broker, join(), join())
     rejoining = broker.send(join(ana))
 
@@ -271,9 +238,7 @@ def test_the_last_who_is_missing_may_leave(profile: str) -> None:
     assert rejoining.join.generation_id == 2
 
 
-@both
-def test_heartbeats_keep_who_is_missing_alive_until_the_deadline(profile: str) -> None:
-    broker = Broker(profile)
+def test_heartbeats_keep_who_is_missing_alive_until_the_deadline(broker: Broker) -> None:
     ana, bob = stable_group(broker, join(), join())
     rejoining = broker.send(join(ana))
     for _ in range(3):
@@ -287,7 +252,6 @@ def test_heartbeats_keep_who_is_missing_alive_until_the_deadline(profile: str) -
     assert broker.send(heartbeat(bob, 2)).error is Errors.UNKNOWN_MEMBER_ID
 
 
-@both
 def test_no_initial_delay_still_answers_by_the_timer(profile: str) -> None:
     broker = Broker(profile, {"group.initial.rebalance.delay.ms": "0"})
     broker.delays_appends = True

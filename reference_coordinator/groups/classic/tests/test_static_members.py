@@ -10,7 +10,6 @@ from reference_coordinator.tests.kit import (
     SCALA,
     SESSION_MS,
     Broker,
-    both,
     commit,
     heartbeat,
     join,
@@ -22,9 +21,7 @@ from reference_coordinator.tests.kit import (
 )
 
 
-@both
-def test_a_follower_that_restarts_takes_its_place_without_a_rebalance(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_follower_that_restarts_takes_its_place_without_a_rebalance(broker: Broker) -> None:
     ana, bob = stable_group(broker, join(), join(instance="i"))
 
     back = broker.send(join(instance="i")).join
@@ -37,9 +34,7 @@ def test_a_follower_that_restarts_takes_its_place_without_a_rebalance(profile: s
     assert broker.send(sync(back.member_id)).sync.assignment == bob.encode()
 
 
-@both
-def test_a_leader_that_restarts_is_reported_its_old_id_until_version_8(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_leader_that_restarts_is_reported_its_old_id_until_version_8(broker: Broker) -> None:
     ana, _ = stable_group(broker, join(instance="i"), join())
 
     back = broker.send(join(instance="i"), version=8).join
@@ -47,9 +42,7 @@ def test_a_leader_that_restarts_is_reported_its_old_id_until_version_8(profile: 
     assert (back.leader, back.members, back.skip_assignment) == (ana, (), False)
 
 
-@both
-def test_a_leader_that_restarts_skips_the_assignment_from_version_9(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_leader_that_restarts_skips_the_assignment_from_version_9(broker: Broker) -> None:
     _, bob = stable_group(broker, join(instance="i"), join())
 
     back = broker.send(join(instance="i"), version=9).join
@@ -58,9 +51,7 @@ def test_a_leader_that_restarts_skips_the_assignment_from_version_9(profile: str
     assert {each.member_id for each in back.members} == {back.member_id, bob}
 
 
-@both
-def test_the_old_id_is_fenced_with_its_instance_id_and_unknown_without(profile: str) -> None:
-    broker = Broker(profile)
+def test_the_old_id_is_fenced_with_its_instance_id_and_unknown_without(broker: Broker) -> None:
     (ana,) = stable_group(broker, join(instance="i"))
     broker.send(join(instance="i"))
 
@@ -73,9 +64,7 @@ def test_the_old_id_is_fenced_with_its_instance_id_and_unknown_without(profile: 
     assert broker.send(heartbeat(ana)).error is Errors.UNKNOWN_MEMBER_ID
 
 
-@both
-def test_a_restart_with_other_bytes_shows_them_and_keeps_the_assignment(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_restart_with_other_bytes_shows_them_and_keeps_the_assignment(broker: Broker) -> None:
     (ana,) = stable_group(broker, join(instance="i", metadata=b"old"))
 
     broker.send(join(instance="i", metadata=b"new"))
@@ -89,9 +78,8 @@ def test_a_restart_with_other_bytes_shows_them_and_keeps_the_assignment(profile:
     [("2.4.1", False), ("2.6.0", False), ("2.6.1", True), (SCALA, True), (JAVA, True)],
 )
 def test_a_restart_that_changes_the_selected_protocol_rebalances_from_2_6_1(
-    profile: str, *, parked: bool
+    broker: Broker, *, parked: bool
 ) -> None:
-    broker = Broker(profile)
     stable_group(broker, join(names=("a", "b")), join(instance="i", names=("a", "b")))
 
     call = broker.send(join(instance="i", names=("b",)))
@@ -100,8 +88,7 @@ def test_a_restart_that_changes_the_selected_protocol_rebalances_from_2_6_1(
 
 
 @pytest.mark.parametrize(("profile", "survives"), [("2.6.0", False), (SCALA, True), (JAVA, True)])
-def test_the_new_id_survives_the_coordinator_from_2_6_1(profile: str, *, survives: bool) -> None:
-    broker = Broker(profile)
+def test_the_new_id_survives_the_coordinator_from_2_6_1(broker: Broker, *, survives: bool) -> None:
     (old,) = stable_group(broker, join(instance="i"))
     new = broker.send(join(instance="i")).join.member_id
 
@@ -115,8 +102,7 @@ def test_the_new_id_survives_the_coordinator_from_2_6_1(profile: str, *, survive
 @pytest.mark.parametrize(
     ("profile", "parked"), [("2.4.1", False), ("2.5", True), (SCALA, True), (JAVA, True)]
 )
-def test_a_restart_before_the_sync_rebalances_from_2_5(profile: str, *, parked: bool) -> None:
-    broker = Broker(profile)
+def test_a_restart_before_the_sync_rebalances_from_2_5(broker: Broker, *, parked: bool) -> None:
     _, bob, eve = joined_members(broker, join(), join(instance="i"), join())
     of_bob, of_eve = broker.send(sync(bob, instance="i")), broker.send(sync(eve))
 
@@ -129,9 +115,7 @@ def test_a_restart_before_the_sync_rebalances_from_2_5(profile: str, *, parked: 
         assert of_eve.error is Errors.REBALANCE_IN_PROGRESS
 
 
-@both
-def test_a_restart_in_the_initial_delay_fences_the_one_that_waits(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_restart_in_the_initial_delay_fences_the_one_that_waits(broker: Broker) -> None:
     (first,) = parked_members(broker, join(instance="i"))
     old = broker.describe().members[0].member_id
 
@@ -142,9 +126,7 @@ def test_a_restart_in_the_initial_delay_fences_the_one_that_waits(profile: str) 
     assert [each.member_id for each in second.join.members] == [second.join.member_id]
 
 
-@both
-def test_a_restart_counts_as_having_rejoined(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_restart_counts_as_having_rejoined(broker: Broker) -> None:
     ana, _ = stable_group(broker, join(), join(instance="i"))
     rejoining = broker.send(join(ana))
 
@@ -156,8 +138,7 @@ def test_a_restart_counts_as_having_rejoined(profile: str) -> None:
 @pytest.mark.parametrize(
     ("profile", "expires"), [("2.4.1", False), ("2.8.2", True), (SCALA, True), (JAVA, False)]
 )
-def test_who_replaces_a_new_member_may_be_new_itself(profile: str, *, expires: bool) -> None:
-    broker = Broker(profile)
+def test_who_replaces_a_new_member_may_be_new_itself(broker: Broker, *, expires: bool) -> None:
     stable_group(broker, join(session_ms=300_000, rebalance_ms=300_000))
     parked_members(broker, join(instance="i"))
     (second,) = parked_members(broker, join(instance="i"))
@@ -176,9 +157,8 @@ def test_who_replaces_a_new_member_may_be_new_itself(profile: str, *, expires: b
         (JAVA, Errors.REBALANCE_IN_PROGRESS),
     ],
 )
-def test_a_restart_before_the_sync_is_waited_for_under_the_old_id(profile: str, error: Errors) -> None:
+def test_a_restart_before_the_sync_is_waited_for_under_the_old_id(broker: Broker, error: Errors) -> None:
     """Nobody can sync for an id that is no more: the deadline brings a rebalance, or fails in 2.8."""
-    broker = Broker(profile)
     ana, _ = joined_members(broker, join(session_ms=60_000), join(instance="i", session_ms=60_000))
     assert broker.send(sync(ana)).error is Errors.NONE
     back = broker.send(join(instance="i", session_ms=60_000)).join.member_id
@@ -191,9 +171,7 @@ def test_a_restart_before_the_sync_is_waited_for_under_the_old_id(profile: str, 
     assert [broker.send(heartbeat(each)).error for each in (ana, back)] == [error, error]
 
 
-@both
-def test_an_expired_static_member_is_forgotten_with_its_instance_id(profile: str) -> None:
-    broker = Broker(profile)
+def test_an_expired_static_member_is_forgotten_with_its_instance_id(broker: Broker) -> None:
     (ana,) = stable_group(broker, join(instance="i"))
 
     broker.elapse(SESSION_MS)
@@ -203,9 +181,7 @@ def test_an_expired_static_member_is_forgotten_with_its_instance_id(profile: str
     assert call.is_parked
 
 
-@both
-def test_a_known_static_member_rejoins_as_any_other(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_known_static_member_rejoins_as_any_other(broker: Broker) -> None:
     ana, bob = stable_group(broker, join(instance="i"), join(instance="j"))
 
     assert broker.send(join(bob, instance="j")).join.generation_id == 1
@@ -214,9 +190,7 @@ def test_a_known_static_member_rejoins_as_any_other(profile: str) -> None:
     assert broker.send(join(ana, instance="i")).is_parked
 
 
-@both
-def test_a_bogus_id_is_fenced_or_unknown_by_its_instance_id(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_bogus_id_is_fenced_or_unknown_by_its_instance_id(broker: Broker) -> None:
     stable_group(broker, join(instance="i"))
 
     assert broker.send(join("bogus", instance="i")).error is Errors.FENCED_INSTANCE_ID
@@ -225,17 +199,14 @@ def test_a_bogus_id_is_fenced_or_unknown_by_its_instance_id(profile: str) -> Non
     assert broker.send(incompatible).error is Errors.INCONSISTENT_GROUP_PROTOCOL
 
 
-@both
-def test_a_dynamic_member_cannot_take_on_an_instance_id(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_dynamic_member_cannot_take_on_an_instance_id(broker: Broker) -> None:
     (ana,) = stable_group(broker, join())
 
     assert broker.send(join(ana, instance="i")).error is Errors.UNKNOWN_MEMBER_ID
 
 
 @pytest.mark.parametrize(("profile", "applied"), [("3.3.1", False), (SCALA, True), (JAVA, True)])
-def test_a_restart_brings_new_timeouts_from_3_3_2(profile: str, *, applied: bool) -> None:
-    broker = Broker(profile)
+def test_a_restart_brings_new_timeouts_from_3_3_2(broker: Broker, *, applied: bool) -> None:
     stable_group(broker, join(instance="i"))
     new = broker.send(join(instance="i", session_ms=60_000)).join.member_id
     broker.elapse(1)
@@ -247,10 +218,8 @@ def test_a_restart_brings_new_timeouts_from_3_3_2(profile: str, *, applied: bool
     assert broker.send(heartbeat(new)).error is expected
 
 
-@both
 @pytest.mark.parametrize("version", [8, 9])
-def test_a_restart_that_cannot_be_written_is_taken_back(profile: str, version: int) -> None:
-    broker = Broker(profile)
+def test_a_restart_that_cannot_be_written_is_taken_back(broker: Broker, version: int) -> None:
     ana, _ = stable_group(broker, join(instance="i"), join())
     broker.append_error = Errors.MESSAGE_TOO_LARGE
 
@@ -261,9 +230,7 @@ def test_a_restart_that_cannot_be_written_is_taken_back(profile: str, version: i
     assert broker.send(heartbeat(ana, instance="i")).error is Errors.NONE
 
 
-@both
-def test_a_restart_is_answered_when_it_is_written(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_restart_is_answered_when_it_is_written(broker: Broker) -> None:
     stable_group(broker, join(instance="i"))
     broker.delays_appends = True
 
@@ -274,9 +241,7 @@ def test_a_restart_is_answered_when_it_is_written(profile: str) -> None:
     assert call.error is Errors.NONE
 
 
-@both
-def test_a_rebalance_may_overtake_a_restart_that_is_being_written(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_rebalance_may_overtake_a_restart_that_is_being_written(broker: Broker) -> None:
     _, bob = stable_group(broker, join(), join(instance="i"))
     broker.delays_appends = True
     call = broker.send(join(instance="i"))

@@ -10,7 +10,6 @@ from reference_coordinator.tests.kit import (
     SCALA,
     SESSION_MS,
     Broker,
-    both,
     heartbeat,
     join,
     joined_members,
@@ -21,9 +20,7 @@ from reference_coordinator.tests.kit import (
 )
 
 
-@both
-def test_followers_wait_for_the_leader(profile: str) -> None:
-    broker = Broker(profile)
+def test_followers_wait_for_the_leader(broker: Broker) -> None:
     ana, bob = joined_members(broker, join(), join())
 
     of_bob = broker.send(sync(bob))
@@ -35,18 +32,14 @@ def test_followers_wait_for_the_leader(profile: str) -> None:
     assert broker.state() == "Stable"
 
 
-@both
-def test_in_stable_everybody_gets_its_assignment_at_once(profile: str) -> None:
-    broker = Broker(profile)
+def test_in_stable_everybody_gets_its_assignment_at_once(broker: Broker) -> None:
     ana, bob = stable_group(broker, join(), join())
 
     assert broker.send(sync(bob)).sync.assignment == bob.encode()
     assert broker.send(sync(ana, assignments={bob: b"other"})).sync.assignment == ana.encode()
 
 
-@both
-def test_who_the_leader_leaves_out_gets_nothing(profile: str) -> None:
-    broker = Broker(profile)
+def test_who_the_leader_leaves_out_gets_nothing(broker: Broker) -> None:
     ana, bob = joined_members(broker, join(), join())
     of_bob = broker.send(sync(bob, assignments={bob: b"its own idea"}))
 
@@ -56,9 +49,7 @@ def test_who_the_leader_leaves_out_gets_nothing(profile: str) -> None:
     assert of_bob.error is Errors.NONE
 
 
-@both
-def test_the_group_is_stable_when_the_assignment_is_written(profile: str) -> None:
-    broker = Broker(profile)
+def test_the_group_is_stable_when_the_assignment_is_written(broker: Broker) -> None:
     (ana,) = joined_members(broker, join())
     broker.delays_appends = True
 
@@ -71,9 +62,7 @@ def test_the_group_is_stable_when_the_assignment_is_written(profile: str) -> Non
     assert broker.state() == "Stable"
 
 
-@both
-def test_a_rebalance_overtakes_an_assignment_that_is_being_written(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_rebalance_overtakes_an_assignment_that_is_being_written(broker: Broker) -> None:
     (ana,) = joined_members(broker, join())
     broker.delays_appends = True
     call = broker.send(sync(ana))
@@ -85,9 +74,7 @@ def test_a_rebalance_overtakes_an_assignment_that_is_being_written(profile: str)
     assert broker.state() == "PreparingRebalance"
 
 
-@both
-def test_the_assignment_of_a_past_generation_comes_too_late(profile: str) -> None:
-    broker = Broker(profile)
+def test_the_assignment_of_a_past_generation_comes_too_late(broker: Broker) -> None:
     (ana,) = joined_members(broker, join())
     broker.delays_appends = True
     broker.send(sync(ana, assignments={ana: b"past"}))
@@ -99,7 +86,6 @@ def test_the_assignment_of_a_past_generation_comes_too_late(profile: str) -> Non
     assert broker.send(sync(ana, 2)).sync.assignment == b""
 
 
-@both
 @pytest.mark.parametrize(
     ("failure", "reported"),
     [
@@ -112,9 +98,8 @@ def test_the_assignment_of_a_past_generation_comes_too_late(profile: str) -> Non
     ],
 )
 def test_an_assignment_that_cannot_be_written_sends_everybody_back(
-    profile: str, failure: Errors, reported: Errors
+    broker: Broker, failure: Errors, reported: Errors
 ) -> None:
-    broker = Broker(profile)
     ana, bob = joined_members(broker, join(), join())
     of_bob = broker.send(sync(bob))
     broker.append_error = failure
@@ -129,17 +114,14 @@ def test_an_assignment_that_cannot_be_written_sends_everybody_back(
     ("profile", "reported"),
     [(SCALA, Errors.REBALANCE_IN_PROGRESS), (JAVA, Errors.COORDINATOR_NOT_AVAILABLE)],
 )
-def test_a_write_that_timed_out_is_reported_by_family(profile: str, reported: Errors) -> None:
-    broker = Broker(profile)
+def test_a_write_that_timed_out_is_reported_by_family(broker: Broker, reported: Errors) -> None:
     (ana,) = joined_members(broker, join())
     broker.append_error = Errors.REQUEST_TIMED_OUT
 
     assert broker.send(sync(ana)).error is reported
 
 
-@both
-def test_checks_come_in_kafkas_order(profile: str) -> None:
-    broker = Broker(profile)
+def test_checks_come_in_kafkas_order(broker: Broker) -> None:
     (ana,) = joined_members(broker, join(instance="i"))
 
     ladder = [
@@ -161,9 +143,7 @@ def test_checks_come_in_kafkas_order(profile: str) -> None:
     ]
 
 
-@both
-def test_in_a_rebalance_a_valid_sync_gets_that_answer(profile: str) -> None:
-    broker = Broker(profile)
+def test_in_a_rebalance_a_valid_sync_gets_that_answer(broker: Broker) -> None:
     ana, bob = stable_group(broker, join(), join())
     broker.send(join(ana))
 
@@ -171,9 +151,7 @@ def test_in_a_rebalance_a_valid_sync_gets_that_answer(profile: str) -> None:
     assert broker.send(sync(bob, name="sticky")).error is Errors.INCONSISTENT_GROUP_PROTOCOL
 
 
-@both
-def test_an_empty_group_knows_nobody(profile: str) -> None:
-    broker = Broker(profile)
+def test_an_empty_group_knows_nobody(broker: Broker) -> None:
     broker.send(join())
 
     assert broker.send(sync("", 0)).error is Errors.UNKNOWN_MEMBER_ID
@@ -184,8 +162,7 @@ def test_an_empty_group_knows_nobody(profile: str) -> None:
     ("profile", "reported"),
     [(SCALA, Errors.INCONSISTENT_GROUP_PROTOCOL), (JAVA, Errors.REBALANCE_IN_PROGRESS)],
 )
-def test_before_any_protocol_is_selected_only_java_minds_none(profile: str, reported: Errors) -> None:
-    broker = Broker(profile)
+def test_before_any_protocol_is_selected_only_java_minds_none(broker: Broker, reported: Errors) -> None:
     parked_members(broker, join())
     member_id = broker.describe().members[0].member_id
 
@@ -202,24 +179,20 @@ def test_before_any_protocol_is_selected_only_java_minds_none(profile: str, repo
         (JAVA, Errors.UNKNOWN_MEMBER_ID),
     ],
 )
-def test_an_unknown_instance_id_is_refused_from_3_0(profile: str, reported: Errors) -> None:
-    broker = Broker(profile)
+def test_an_unknown_instance_id_is_refused_from_3_0(broker: Broker, reported: Errors) -> None:
     (ana,) = stable_group(broker, join())
 
     assert broker.send(sync(ana, instance="nosuch")).error is reported
 
 
-@both
-def test_an_instance_id_without_a_member_id_is_fenced(profile: str) -> None:
-    broker = Broker(profile)
+def test_an_instance_id_without_a_member_id_is_fenced(broker: Broker) -> None:
     stable_group(broker, join(instance="i"))
 
     assert broker.send(sync("", instance="i")).error is Errors.FENCED_INSTANCE_ID
 
 
 @pytest.mark.parametrize(("profile", "lives"), [(SCALA, True), (JAVA, False)])
-def test_syncing_alone_keeps_a_session_alive_on_scala_only(profile: str, *, lives: bool) -> None:
-    broker = Broker(profile)
+def test_syncing_alone_keeps_a_session_alive_on_scala_only(broker: Broker, *, lives: bool) -> None:
     (ana,) = stable_group(broker, join())
     answers = []
     for _ in range(3):
@@ -229,9 +202,7 @@ def test_syncing_alone_keeps_a_session_alive_on_scala_only(profile: str, *, live
     assert answers[-1] is (Errors.NONE if lives else Errors.UNKNOWN_MEMBER_ID)
 
 
-@both
-def test_a_follower_that_waits_does_not_expire(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_follower_that_waits_does_not_expire(broker: Broker) -> None:
     ana, bob = joined_members(broker, join(session_ms=60_000), join(session_ms=6_000))
     of_bob = broker.send(sync(bob))
 
@@ -247,8 +218,7 @@ def test_a_follower_that_waits_does_not_expire(profile: str) -> None:
     ("profile", "expires"),
     [("2.8.0", False), ("2.8.1", True), ("3.0", True), (SCALA, True), (JAVA, True)],
 )
-def test_who_does_not_sync_in_time_is_dropped_from_2_8_1(profile: str, *, expires: bool) -> None:
-    broker = Broker(profile)
+def test_who_does_not_sync_in_time_is_dropped_from_2_8_1(broker: Broker, *, expires: bool) -> None:
     ana, bob = joined_members(broker, join(session_ms=60_000), join(session_ms=60_000))
     broker.send(sync(ana))
 
@@ -260,9 +230,7 @@ def test_who_does_not_sync_in_time_is_dropped_from_2_8_1(profile: str, *, expire
     assert broker.send(heartbeat(ana)).error is expected
 
 
-@both
-def test_a_leader_that_does_not_sync_in_time_sends_the_followers_back(profile: str) -> None:
-    broker = Broker(profile)
+def test_a_leader_that_does_not_sync_in_time_sends_the_followers_back(broker: Broker) -> None:
     ana, bob = joined_members(broker, join(session_ms=60_000), join())
     of_bob = broker.send(sync(bob))
 
@@ -272,9 +240,7 @@ def test_a_leader_that_does_not_sync_in_time_sends_the_followers_back(profile: s
     assert broker.send(heartbeat(ana)).error is Errors.UNKNOWN_MEMBER_ID
 
 
-@both
-def test_if_nobody_syncs_in_time_the_group_is_empty(profile: str) -> None:
-    broker = Broker(profile)
+def test_if_nobody_syncs_in_time_the_group_is_empty(broker: Broker) -> None:
     joined_members(broker, join(session_ms=60_000), join(session_ms=60_000))
 
     broker.elapse(REBALANCE_MS)
@@ -288,8 +254,9 @@ def test_if_nobody_syncs_in_time_the_group_is_empty(profile: str) -> None:
 @pytest.mark.parametrize(
     ("profile", "hangs"), [("2.4.1", True), ("2.5", False), (SCALA, False), (JAVA, False)]
 )
-def test_a_leader_that_never_heartbeats_is_timed_from_its_join_from_2_5(profile: str, *, hangs: bool) -> None:
-    broker = Broker(profile)
+def test_a_leader_that_never_heartbeats_is_timed_from_its_join_from_2_5(
+    broker: Broker, *, hangs: bool
+) -> None:
     _, bob = joined_members(broker, join(), join())
     of_bob = broker.send(sync(bob))
 
@@ -300,9 +267,7 @@ def test_a_leader_that_never_heartbeats_is_timed_from_its_join_from_2_5(profile:
         assert of_bob.error is Errors.REBALANCE_IN_PROGRESS
 
 
-@both
-def test_of_two_joins_of_one_member_the_first_is_never_answered(profile: str) -> None:
-    broker = Broker(profile)
+def test_of_two_joins_of_one_member_the_first_is_never_answered(broker: Broker) -> None:
     ana, bob = stable_group(broker, join(), join())
     first, second = broker.send(join(ana)), broker.send(join(ana))
 
@@ -314,9 +279,7 @@ def test_of_two_joins_of_one_member_the_first_is_never_answered(profile: str) ->
     assert first.is_parked
 
 
-@both
-def test_of_two_syncs_of_one_member_the_first_is_never_answered(profile: str) -> None:
-    broker = Broker(profile)
+def test_of_two_syncs_of_one_member_the_first_is_never_answered(broker: Broker) -> None:
     ana, bob = joined_members(broker, join(), join())
     first, second = broker.send(sync(bob)), broker.send(sync(bob))
 
@@ -326,9 +289,7 @@ def test_of_two_syncs_of_one_member_the_first_is_never_answered(profile: str) ->
     assert second.error is Errors.NONE
 
 
-@both
-def test_the_sync_of_a_member_that_leaves_is_never_answered(profile: str) -> None:
-    broker = Broker(profile)
+def test_the_sync_of_a_member_that_leaves_is_never_answered(broker: Broker) -> None:
     _, bob = joined_members(broker, join(), join())
     call = broker.send(sync(bob))
 
