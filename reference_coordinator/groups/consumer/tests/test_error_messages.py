@@ -10,7 +10,6 @@ from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GroupId, Millis
 from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.groups.consumer.tests.consumer_kit import (
-    EVERY_RELEASE,
     GROUP,
     Consumers,
     heartbeat_of,
@@ -25,7 +24,6 @@ from reference_coordinator.messages import (
 from reference_coordinator.runtime.error_responses import refusal_response
 from reference_coordinator.tests.kit import Broker
 
-every_release = pytest.mark.parametrize("release", EVERY_RELEASE)
 _JOINS = heartbeat_of("ana", 0, names=("t",))
 _NO_SUBSCRIPTION = "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining."
 _OWNED = "cannot join the group because the instance id is owned"
@@ -53,11 +51,8 @@ INVALID_REQUESTS = {
 }
 
 
-@every_release
 @pytest.mark.parametrize("message", INVALID_REQUESTS)
-def test_the_wrong_field_of_an_invalid_request_is_named(release: str, message: str) -> None:
-    consumers = Consumers.on(release, t=1)
-
+def test_the_wrong_field_of_an_invalid_request_is_named(consumers: Consumers, message: str) -> None:
     assert refusal(consumers, INVALID_REQUESTS[message]) == (Errors.INVALID_REQUEST, message)
 
 
@@ -76,13 +71,11 @@ WRONG_TWICE = {
 }
 
 
-@every_release
 @pytest.mark.parametrize("message", WRONG_TWICE)
-def test_the_first_wrong_field_is_named(release: str, message: str) -> None:
-    assert refusal(Consumers.on(release, t=1), WRONG_TWICE[message]) == (Errors.INVALID_REQUEST, message)
+def test_the_first_wrong_field_is_named(consumers: Consumers, message: str) -> None:
+    assert refusal(consumers, WRONG_TWICE[message]) == (Errors.INVALID_REQUEST, message)
 
 
-@every_release
 @pytest.mark.parametrize("configured", ["uniform,range", "range,uniform"])
 def test_supported_assignors_are_not_listed_in_the_order_of_the_configuration(
     release: str, configured: str
@@ -95,7 +88,6 @@ def test_supported_assignors_are_not_listed_in_the_order_of_the_configuration(
     )
 
 
-@every_release
 def test_epochs_that_do_not_match_are_named(release: str) -> None:
     consumers = Consumers.on(release, t=3, u=1)
     first = consumers.beat(_JOINS).member_epoch
@@ -112,9 +104,7 @@ def test_epochs_that_do_not_match_are_named(release: str) -> None:
     )
 
 
-@every_release
-def test_strangers_learn_that_they_are_not_members(release: str) -> None:
-    consumers = Consumers.on(release, t=1)
+def test_strangers_learn_that_they_are_not_members(consumers: Consumers) -> None:
     consumers.beat(_JOINS)
     unknown = (Errors.UNKNOWN_MEMBER_ID, "Member bob is not a member of group g.")
 
@@ -125,9 +115,7 @@ def test_strangers_learn_that_they_are_not_members(release: str) -> None:
     assert refusal(consumers, heartbeat_of("ana", -2, instance="j")) == instance
 
 
-@every_release
-def test_who_has_an_instance_id_is_named(release: str) -> None:
-    consumers = Consumers.on(release, t=1)
+def test_who_has_an_instance_id_is_named(consumers: Consumers) -> None:
     consumers.beat(heartbeat_of("ana", 0, names=("t",), instance="i"))
     fenced = (Errors.FENCED_INSTANCE_ID, "Static member bob with instance id i was fenced by member ana.")
 
@@ -139,7 +127,6 @@ def test_who_has_an_instance_id_is_named(release: str) -> None:
     )
 
 
-@every_release
 def test_a_full_group_tells_how_many_it_takes(release: str) -> None:
     consumers = Consumers.on(release, {"group.consumer.max.size": "1"}, t=1)
     consumers.beat(_JOINS)
@@ -150,7 +137,6 @@ def test_a_full_group_tells_how_many_it_takes(release: str) -> None:
     )
 
 
-@every_release
 def test_what_is_wrong_with_a_regular_expression_is_named(release: str) -> None:
     assert refusal(Consumers.on(release), heartbeat_of("ana", 0, regex="[")) == (
         Errors.INVALID_REGULAR_EXPRESSION,
@@ -158,9 +144,7 @@ def test_what_is_wrong_with_a_regular_expression_is_named(release: str) -> None:
     )
 
 
-@every_release
-def test_a_missing_group_has_another_name_for_who_leaves_it(release: str) -> None:
-    consumers = Consumers.on(release, t=1)
+def test_a_missing_group_has_another_name_for_who_leaves_it(consumers: Consumers) -> None:
     missing = Errors.GROUP_ID_NOT_FOUND
 
     assert refusal(consumers, heartbeat_of("ana", 1)) == (missing, "Consumer group g not found.")
@@ -168,9 +152,7 @@ def test_a_missing_group_has_another_name_for_who_leaves_it(release: str) -> Non
     assert consumers.describe().error_message == "Group g not found."
 
 
-@every_release
-def test_a_classic_group_says_that_it_is_no_consumer_group(release: str) -> None:
-    consumers = Consumers.on(release, t=1)
+def test_a_classic_group_says_that_it_is_no_consumer_group(consumers: Consumers) -> None:
     stable_classic(consumers)
     other = (Errors.GROUP_ID_NOT_FOUND, "Group g is not a consumer group.")
 
@@ -187,7 +169,6 @@ _CUSTOM = (
 )
 
 
-@every_release
 def test_a_joining_consumer_learns_of_a_custom_assignor(release: str) -> None:
     consumers = Consumers.on(release, t=3)
     stable_classic(consumers, user_data=b"custom")
@@ -195,7 +176,6 @@ def test_a_joining_consumer_learns_of_a_custom_assignor(release: str) -> None:
     assert refusal(consumers, _JOINS) == (Errors.GROUP_ID_NOT_FOUND, _CUSTOM)
 
 
-@every_release
 @pytest.mark.parametrize("policy", ["disabled", "downgrade"])
 def test_a_joining_consumer_learns_that_upgrades_are_disabled(release: str, policy: str) -> None:
     consumers = Consumers.on(release, {"group.consumer.migration.policy": policy}, t=3)
@@ -204,7 +184,6 @@ def test_a_joining_consumer_learns_that_upgrades_are_disabled(release: str, poli
     assert refusal(consumers, _JOINS) == (Errors.GROUP_ID_NOT_FOUND, f"{_CANNOT} online upgrade is disabled.")
 
 
-@every_release
 def test_a_joining_consumer_learns_that_a_classic_group_is_too_large(release: str) -> None:
     consumers = Consumers.on(release, {"group.consumer.max.size": "1"}, t=3)
     calls = [Classic(consumers).join(), Classic(consumers).join()]
@@ -217,7 +196,6 @@ def test_a_joining_consumer_learns_that_a_classic_group_is_too_large(release: st
     )
 
 
-@every_release
 def test_a_joining_consumer_learns_that_a_classic_group_is_of_another_protocol(release: str) -> None:
     consumers = Consumers.on(release, t=3)
     joined_raw(consumers, b"", protocol_type="connect")
@@ -228,7 +206,6 @@ def test_a_joining_consumer_learns_that_a_classic_group_is_of_another_protocol(r
     )
 
 
-@every_release
 def test_a_joining_consumer_learns_that_a_classic_member_cannot_be_read(release: str) -> None:
     consumers = Consumers.on(release, t=3)
     joined_raw(consumers, b"\0")
@@ -254,7 +231,6 @@ HEADERS = {
 }
 
 
-@every_release
 @pytest.mark.parametrize("header", HEADERS)
 def test_who_leaves_learns_why_a_group_cannot_become_classic(release: str, header: bytes) -> None:
     consumers = Consumers.on(release, t=3)
@@ -274,9 +250,7 @@ def test_who_leaves_learns_why_a_group_cannot_become_classic(release: str, heade
     assert len(consumers.describe().members) == 3
 
 
-@every_release
-def test_a_member_of_an_unknown_state_has_to_rejoin(release: str) -> None:
-    consumers = Consumers.on(release, t=1)
+def test_a_member_of_an_unknown_state_has_to_rejoin(consumers: Consumers) -> None:
     epoch = consumers.beat(_JOINS).member_epoch
     shard = consumers.broker.coordinator.shard
     group = shard.find_group(GROUP)
@@ -289,9 +263,7 @@ def test_a_member_of_an_unknown_state_has_to_rejoin(release: str) -> None:
     )
 
 
-@every_release
-def test_errors_of_the_runtime_have_no_message(release: str) -> None:
-    consumers = Consumers.on(release, t=1)
+def test_errors_of_the_runtime_have_no_message(consumers: Consumers, release: str) -> None:
     epoch = consumers.beat(_JOINS).member_epoch
     consumers.broker.append_error = Errors.NOT_ENOUGH_REPLICAS
     request = heartbeat_of("ana", epoch, names=("u",))

@@ -5,7 +5,6 @@ import pytest
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId, MemberId, Millis
 from reference_coordinator.groups.consumer.tests.consumer_kit import (
-    EVERY_RELEASE,
     Consumers,
     described,
     heartbeat_of,
@@ -13,13 +12,8 @@ from reference_coordinator.groups.consumer.tests.consumer_kit import (
 from reference_coordinator.profile.group_config import GroupConfig
 from reference_coordinator.tests.kit import Broker
 
-every_release = pytest.mark.parametrize("release", EVERY_RELEASE)
 
-
-@every_release
-def test_the_first_member_gets_all_partitions(release: str) -> None:
-    consumers = Consumers.on(release, t=3)
-
+def test_the_first_member_gets_all_partitions(consumers: Consumers) -> None:
     response = consumers.beat(heartbeat_of("ana", 0, names=("t",)))
 
     assert response.heartbeat_interval_ms == 5_000
@@ -27,33 +21,26 @@ def test_the_first_member_gets_all_partitions(release: str) -> None:
     assert consumers.epochs() == ("Stable", consumers.first_epoch, consumers.first_epoch)
 
 
-@every_release
-def test_a_heartbeat_without_news_tells_no_assignment(release: str) -> None:
-    consumers = Consumers.on(release, t=3)
+def test_a_heartbeat_without_news_tells_no_assignment(consumers: Consumers) -> None:
     epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
 
     assert consumers.epoch_and_owned(heartbeat_of("ana", epoch)) == (epoch, None)
 
 
-@every_release
-def test_a_full_heartbeat_is_answered_with_all_of_the_assignment(release: str) -> None:
-    consumers = Consumers.on(release, t=2)
+def test_a_full_heartbeat_is_answered_with_all_of_the_assignment(consumers: Consumers) -> None:
     epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
 
-    full = heartbeat_of("ana", epoch, names=("t",), timeout_ms=5_000, owned={"t": (0, 1)})
+    full = heartbeat_of("ana", epoch, names=("t",), timeout_ms=5_000, owned={"t": (0, 1, 2)})
 
-    assert consumers.epoch_and_owned(full) == (epoch, {"t": (0, 1)})
+    assert consumers.epoch_and_owned(full) == (epoch, {"t": (0, 1, 2)})
 
 
-@every_release
-def test_a_heartbeat_that_says_two_of_three_things_is_not_full(release: str) -> None:
-    consumers = Consumers.on(release, t=2)
+def test_a_heartbeat_that_says_two_of_three_things_is_not_full(consumers: Consumers) -> None:
     epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
 
     assert consumers.epoch_and_owned(heartbeat_of("ana", epoch, names=("t",), owned={})) == (epoch, None)
 
 
-@every_release
 def test_whose_group_it_is_is_asked_behind_the_fields_from_4_1_on(release: str) -> None:
     broker = Broker(profile=release, owned=False)
     call = broker.send(heartbeat_of("", 0, names=("t",)), version=1)
@@ -62,15 +49,13 @@ def test_whose_group_it_is_is_asked_behind_the_fields_from_4_1_on(release: str) 
     assert call.error is first
 
 
-@every_release
-def test_version_0_gives_a_member_its_id(release: str) -> None:
-    response = Consumers.on(release, t=1).beat(heartbeat_of("", 0, names=("t",)), version=0)
+def test_version_0_gives_a_member_its_id(consumers: Consumers) -> None:
+    response = consumers.beat(heartbeat_of("", 0, names=("t",)), version=0)
 
     assert response.member_id is not None
     assert len(response.member_id) == 22
 
 
-@every_release
 def test_epochs_are_fenced_but_the_previous_one_with_nothing_else(release: str) -> None:
     consumers = Consumers.on(release, t=3, u=1)
     first = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
@@ -83,7 +68,6 @@ def test_epochs_are_fenced_but_the_previous_one_with_nothing_else(release: str) 
     assert consumers.beat(heartbeat_of("ana", first, owned={"t": (0, 2)})).member_epoch == now
 
 
-@every_release
 def test_a_member_whose_epoch_has_risen_rejoins_from_4_2_on(release: str) -> None:
     consumers = Consumers.on(release, t=3, u=1)
     first = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
@@ -96,7 +80,6 @@ def test_a_member_whose_epoch_has_risen_rejoins_from_4_2_on(release: str) -> Non
     assert response.member_epoch == (0 if is_refused else now)
 
 
-@every_release
 def test_a_full_group_takes_no_more_members(release: str) -> None:
     consumers = Consumers.on(release, {"group.consumer.max.size": "1"}, t=1)
     consumers.beat(heartbeat_of("ana", 0, names=("t",), instance="i"))
@@ -108,9 +91,7 @@ def test_a_full_group_takes_no_more_members(release: str) -> None:
     assert replaces is (Errors.NONE if release == "4.4" else Errors.GROUP_MAX_SIZE_REACHED)
 
 
-@every_release
-def test_a_silent_member_is_dropped(release: str) -> None:
-    consumers = Consumers.on(release, t=2)
+def test_a_silent_member_is_dropped(consumers: Consumers) -> None:
     epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
     consumers.broker.elapse(44_999)
     assert consumers.error(heartbeat_of("ana", epoch)) is Errors.NONE
@@ -148,9 +129,9 @@ def test_a_group_is_configured_apart_from_the_broker() -> None:
     assert consumers.epochs()[0] == "Empty"
 
 
-@every_release
-def test_the_last_member_leaves_a_group_that_counts_as_assigned_from_4_4_on(release: str) -> None:
-    consumers = Consumers.on(release, t=2)
+def test_the_last_member_leaves_a_group_that_counts_as_assigned_from_4_4_on(
+    consumers: Consumers, release: str
+) -> None:
     epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
 
     response = consumers.beat(heartbeat_of("ana", -1))

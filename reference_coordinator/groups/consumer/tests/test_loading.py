@@ -21,12 +21,8 @@ from reference_coordinator.groups.consumer.tests.consumer_kit import (
 )
 from reference_coordinator.profile.profiles import profile_for
 
-every_release = pytest.mark.parametrize("release", EVERY_RELEASE)
 
-
-@every_release
-def test_a_restart_changes_nothing_for_members(release: str) -> None:
-    consumers = Consumers.on(release, t=3)
+def test_a_restart_changes_nothing_for_members(consumers: Consumers) -> None:
     first = consumers.beat(heartbeat_of("ana", 0, names=("t",), timeout_ms=1_000)).member_epoch
     consumers.beat(heartbeat_of("bob", 0, names=("t",), instance="i", assignor="range"))
     consumers.beat(heartbeat_of("ana", first))
@@ -43,9 +39,7 @@ def test_a_restart_changes_nothing_for_members(release: str) -> None:
     assert consumers.epochs()[0] == "Empty"
 
 
-@every_release
-def test_a_group_that_is_deleted_stays_away(release: str) -> None:
-    consumers = Consumers.on(release, t=1)
+def test_a_group_that_is_deleted_stays_away(consumers: Consumers) -> None:
     consumers.beat(heartbeat_of("ana", 0, regex="t"))
     consumers.beat(heartbeat_of("ana", 1))
     consumers.beat(heartbeat_of("ana", -1))

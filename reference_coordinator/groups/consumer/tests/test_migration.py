@@ -33,7 +33,6 @@ from reference_coordinator.tests.calls import Call
 
 Owned = tuple[tuple[str, tuple[int, ...]], ...]
 ANY = profile_for("4.3")
-every_release = pytest.mark.parametrize("release", EVERY_RELEASE)
 but_4_0_0 = pytest.mark.parametrize("release", [each for each in EVERY_RELEASE if each != "4.0.0"])
 
 
@@ -136,8 +135,7 @@ def stable_classic(
 
 
 @but_4_0_0
-def test_a_consumer_makes_a_classic_group_one_of_consumers(release: str) -> None:
-    consumers = Consumers.on(release, t=3)
+def test_a_consumer_makes_a_classic_group_one_of_consumers(consumers: Consumers) -> None:
     classic = stable_classic(consumers)
 
     assert consumers.epoch_and_owned(heartbeat_of("bob", 0, names=("t",))) == (2, {})
@@ -161,8 +159,7 @@ def test_a_consumer_makes_a_classic_group_one_of_consumers(release: str) -> None
 
 
 @but_4_0_0
-def test_a_classic_group_is_left_when_the_last_consumer_goes(release: str) -> None:
-    consumers = Consumers.on(release, t=3)
+def test_a_classic_group_is_left_when_the_last_consumer_goes(consumers: Consumers) -> None:
     classic = stable_classic(consumers)
     consumers.beat(heartbeat_of("bob", 0, names=("t",)))
     for owned in ((0, 1, 2), (0, 1)):
@@ -180,7 +177,6 @@ def test_a_classic_group_is_left_when_the_last_consumer_goes(release: str) -> No
     assert consumers.broker.state() != "Dead"
 
 
-@every_release
 @pytest.mark.parametrize("policy", ["disabled", "upgrade"])
 def test_a_group_stays_one_of_consumers_where_that_is_the_policy(release: str, policy: str) -> None:
     consumers = Consumers.on(release, {"group.consumer.migration.policy": policy}, t=3)
@@ -205,7 +201,6 @@ REFUSED_UPGRADES = {
 }
 
 
-@every_release
 @pytest.mark.parametrize("why", REFUSED_UPGRADES)
 def test_a_classic_group_that_may_not_be_converted_stays(release: str, why: str) -> None:
     properties, user_data = REFUSED_UPGRADES[why]
@@ -219,7 +214,6 @@ def test_a_classic_group_that_may_not_be_converted_stays(release: str, why: str)
     assert consumers.broker.state() == "Stable"
 
 
-@every_release
 def test_an_assignment_with_a_length_beyond_its_bytes_refuses_the_conversion(release: str) -> None:
     consumers = Consumers.on(release, {}, t=3)
     classic = stable_classic(consumers, assignment=b"part of ana")
@@ -230,7 +224,6 @@ def test_an_assignment_with_a_length_beyond_its_bytes_refuses_the_conversion(rel
     assert classic.beat() is Errors.NONE
 
 
-@every_release
 def test_an_empty_group_gives_its_id_to_either_protocol(release: str) -> None:
     consumers = Consumers.on(release, {"group.consumer.migration.policy": "disabled"}, t=3)
     classic = stable_classic(consumers)
@@ -251,9 +244,7 @@ def test_an_empty_group_gives_its_id_to_either_protocol(release: str) -> None:
     assert consumers.describe().error_code is Errors.GROUP_ID_NOT_FOUND
 
 
-@every_release
-def test_a_classic_static_member_takes_the_place_of_the_last_consumer(release: str) -> None:
-    consumers = Consumers.on(release, t=3)
+def test_a_classic_static_member_takes_the_place_of_the_last_consumer(consumers: Consumers) -> None:
     epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",), instance="i")).member_epoch
     classic = Classic(consumers, instance="i")
 
@@ -264,9 +255,7 @@ def test_a_classic_static_member_takes_the_place_of_the_last_consumer(release: s
     assert owned_of(classic.sync()) == (("t", (0, 1, 2)),)
 
 
-@every_release
-def test_a_consumer_takes_the_place_of_a_classic_static_member(release: str) -> None:
-    consumers = Consumers.on(release, t=3)
+def test_a_consumer_takes_the_place_of_a_classic_static_member(consumers: Consumers) -> None:
     classic = stable_classic(consumers, instance="i")
 
     response = consumers.beat(heartbeat_of("ana", 0, names=("t",), instance="i"))
@@ -276,9 +265,7 @@ def test_a_consumer_takes_the_place_of_a_classic_static_member(release: str) -> 
     assert described(consumers.describe().members[0].target_assignment) == {"t": (0, 1, 2)}
 
 
-@every_release
-def test_classic_members_join_a_group_of_consumers(release: str) -> None:
-    consumers = Consumers.on(release, t=3)
+def test_classic_members_join_a_group_of_consumers(consumers: Consumers) -> None:
     consumers.beat(heartbeat_of("bob", 0, names=("t",)))
     first = Classic(consumers)
 
@@ -295,9 +282,7 @@ def test_classic_members_join_a_group_of_consumers(release: str) -> None:
     assert consumers.broker.state() == "PreparingRebalance"
 
 
-@every_release
-def test_a_classic_member_that_does_not_rejoin_in_time_is_dropped(release: str) -> None:
-    consumers = Consumers.on(release, t=3)
+def test_a_classic_member_that_does_not_rejoin_in_time_is_dropped(consumers: Consumers) -> None:
     consumers.beat(heartbeat_of("bob", 0, names=("t",)))
     classic = Classic(consumers)
     classic.joined(classic.join())

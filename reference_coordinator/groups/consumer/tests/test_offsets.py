@@ -5,7 +5,6 @@ import pytest
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GenerationId, GroupId, GroupInstanceId, MemberId
 from reference_coordinator.groups.consumer.tests.consumer_kit import (
-    EVERY_RELEASE,
     GROUP,
     Consumers,
     heartbeat_of,
@@ -23,8 +22,6 @@ from reference_coordinator.messages import (
     OffsetFetchRequestGroup,
     OffsetFetchResponse,
 )
-
-every_release = pytest.mark.parametrize("release", EVERY_RELEASE)
 
 
 def commit(
@@ -65,9 +62,7 @@ def fetch(consumers: Consumers, member: str | None, epoch: int) -> tuple[Errors,
     return found.error_code, offsets
 
 
-@every_release
-def test_members_commit_in_their_epoch(release: str) -> None:
-    consumers = Consumers.on(release, t=2)
+def test_members_commit_in_their_epoch(consumers: Consumers) -> None:
     epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
 
     assert commit(consumers, "ana", epoch, instance="any") is Errors.NONE
@@ -80,7 +75,6 @@ def test_members_commit_in_their_epoch(release: str) -> None:
     assert commit(consumers, "", -1) is Errors.UNKNOWN_MEMBER_ID
 
 
-@every_release
 def test_an_older_epoch_commits_what_it_had_already_from_4_3_on(release: str) -> None:
     consumers = Consumers.on(release, t=1, u=1)
     first = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
@@ -92,9 +86,7 @@ def test_an_older_epoch_commits_what_it_had_already_from_4_3_on(release: str) ->
     assert commit(consumers, "ana", first - 1) is Errors.STALE_MEMBER_EPOCH
 
 
-@every_release
-def test_an_empty_group_takes_commits_of_nobody(release: str) -> None:
-    consumers = Consumers.on(release, t=1)
+def test_an_empty_group_takes_commits_of_nobody(consumers: Consumers) -> None:
     epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
     consumers.beat(heartbeat_of("ana", -1))
 
@@ -104,9 +96,7 @@ def test_an_empty_group_takes_commits_of_nobody(release: str) -> None:
     assert fetch(consumers, "ana", epoch) == (Errors.UNKNOWN_MEMBER_ID, [])
 
 
-@every_release
-def test_a_fetch_names_the_very_epoch_of_its_member(release: str) -> None:
-    consumers = Consumers.on(release, t=1)
+def test_a_fetch_names_the_very_epoch_of_its_member(consumers: Consumers) -> None:
     epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
     commit(consumers, "ana", epoch)
 
@@ -117,9 +107,7 @@ def test_a_fetch_names_the_very_epoch_of_its_member(release: str) -> None:
     assert fetch(consumers, None, epoch) == (Errors.UNKNOWN_SERVER_ERROR, [])
 
 
-@every_release
-def test_offsets_of_topics_that_are_read_are_not_deleted(release: str) -> None:
-    consumers = Consumers.on(release, t=1)
+def test_offsets_of_topics_that_are_read_are_not_deleted(consumers: Consumers) -> None:
     epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
     commit(consumers, "ana", epoch)
     request = OffsetDeleteRequest(
@@ -136,9 +124,7 @@ def test_offsets_of_topics_that_are_read_are_not_deleted(release: str) -> None:
     assert fetch(consumers, None, -1) == (Errors.NONE, [])
 
 
-@every_release
-def test_administrators_see_a_group_of_consumers(release: str) -> None:
-    consumers = Consumers.on(release, t=1)
+def test_administrators_see_a_group_of_consumers(consumers: Consumers) -> None:
     consumers.beat(heartbeat_of("ana", 0, names=("t",)))
 
     def listed(*states: str, types: tuple[str, ...] = ()) -> list[tuple[str, str, str]]:
@@ -155,9 +141,7 @@ def test_administrators_see_a_group_of_consumers(release: str) -> None:
     assert consumers.broker.describe(version=5).error_code is Errors.NONE
 
 
-@every_release
-def test_a_group_with_members_is_not_deleted(release: str) -> None:
-    consumers = Consumers.on(release, t=1)
+def test_a_group_with_members_is_not_deleted(consumers: Consumers) -> None:
     consumers.beat(heartbeat_of("ana", 0, names=("t",)))
     assert consumers.broker.delete(GROUP) == {GROUP: Errors.NON_EMPTY_GROUP}
 
@@ -169,9 +153,7 @@ def test_a_group_with_members_is_not_deleted(release: str) -> None:
 
 
 @pytest.mark.parametrize("release", ["4.0.0", "4.0", "4.3"])
-def test_a_group_without_an_id_is_described_apart(release: str) -> None:
-    consumers = Consumers.on(release, t=1)
-
+def test_a_group_without_an_id_is_described_apart(consumers: Consumers, release: str) -> None:
     group = consumers.describe(GroupId(""))
 
     fails_all = release == "4.0.0"

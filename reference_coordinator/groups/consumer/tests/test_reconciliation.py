@@ -10,14 +10,12 @@ from reference_coordinator.groups.consumer.tests.consumer_kit import (
     heartbeat_of,
 )
 
-every_release = pytest.mark.parametrize("release", EVERY_RELEASE)
 but_4_0_0 = pytest.mark.parametrize("release", [each for each in EVERY_RELEASE if each != "4.0.0"])
 """The assignor of 4.0.0 gives the odd partition to another member."""
 
 
 @but_4_0_0
-def test_a_partition_changes_hands_when_its_owner_has_given_it_up(release: str) -> None:
-    consumers = Consumers.on(release, t=3)
+def test_a_partition_changes_hands_when_its_owner_has_given_it_up(consumers: Consumers, release: str) -> None:
     first = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
 
     assert consumers.epoch_and_owned(heartbeat_of("bob", 0, names=("t",))) == (first + 1, {})
@@ -36,8 +34,7 @@ def test_a_partition_changes_hands_when_its_owner_has_given_it_up(release: str) 
 
 
 @but_4_0_0
-def test_a_second_revocation_raises_the_epoch_until_4_1(release: str) -> None:
-    consumers = Consumers.on(release, t=3)
+def test_a_second_revocation_raises_the_epoch_until_4_1(consumers: Consumers, release: str) -> None:
     first = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
     consumers.beat(heartbeat_of("bob", 0, names=("t",)))
     consumers.beat(heartbeat_of("ana", first))
@@ -50,9 +47,7 @@ def test_a_second_revocation_raises_the_epoch_until_4_1(release: str) -> None:
     assert consumers.epoch_and_owned(heartbeat_of("ana", raised, owned={"t": (0,)})) == (first + 2, None)
 
 
-@every_release
-def test_who_does_not_give_up_partitions_in_time_is_dropped(release: str) -> None:
-    consumers = Consumers.on(release, t=3)
+def test_who_does_not_give_up_partitions_in_time_is_dropped(consumers: Consumers) -> None:
     first = consumers.beat(heartbeat_of("ana", 0, names=("t",), timeout_ms=1_000)).member_epoch
     consumers.beat(heartbeat_of("bob", 0, names=("t",)))
     consumers.beat(heartbeat_of("ana", first))
@@ -66,7 +61,6 @@ def test_who_does_not_give_up_partitions_in_time_is_dropped(release: str) -> Non
     assert consumers.epoch_and_owned(heartbeat_of("bob", first + 1)) == (first + 2, {"t": (0, 1, 2)})
 
 
-@every_release
 def test_a_topic_that_is_not_read_any_more_is_given_up(release: str) -> None:
     consumers = Consumers.on(release, t=1, u=1)
     first = consumers.beat(heartbeat_of("ana", 0, names=("t", "u"))).member_epoch
@@ -79,7 +73,6 @@ def test_a_topic_that_is_not_read_any_more_is_given_up(release: str) -> None:
     assert consumers.epoch_and_owned(heartbeat_of("ana", first, owned={"t": (0,)})) == (first + 1, None)
 
 
-@every_release
 def test_topics_come_grow_and_go(release: str) -> None:
     consumers = Consumers.on(release)
     first = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
@@ -124,9 +117,7 @@ def test_a_group_that_all_have_left_is_assigned_at_once_from_4_4_on(release: str
     assert rejoined == ((first + 2, {"t": (0, 1)}) if release == "4.4" else (first, {}))
 
 
-@pytest.mark.parametrize("release", EVERY_RELEASE)
-def test_a_vote_for_an_assignor_counts_at_the_next_assignment(release: str) -> None:
-    consumers = Consumers.on(release, t=2)
+def test_a_vote_for_an_assignor_counts_at_the_next_assignment(consumers: Consumers, release: str) -> None:
     first = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
 
     consumers.beat(heartbeat_of("ana", first, assignor="range"))

@@ -1,17 +1,11 @@
 """Members that subscribe by regular expressions."""
 
-import pytest
-
 from reference_coordinator.groups.consumer.tests.consumer_kit import (
-    EVERY_RELEASE,
     Consumers,
     heartbeat_of,
 )
 
-every_release = pytest.mark.parametrize("release", EVERY_RELEASE)
 
-
-@every_release
 def test_topics_are_found_behind_the_join(release: str) -> None:
     consumers = Consumers.on(release, a=1, b=2, z=1)
 
@@ -21,7 +15,6 @@ def test_topics_are_found_behind_the_join(release: str) -> None:
     assert consumers.epoch_and_owned(heartbeat_of("ana", 1)) == (2, {"a": (0,), "b": (0, 1)})
 
 
-@every_release
 def test_names_and_an_expression_are_read_together(release: str) -> None:
     consumers = Consumers.on(release, a=1, z=1)
     consumers.beat(heartbeat_of("ana", 0, regex="a"))
@@ -32,7 +25,6 @@ def test_names_and_an_expression_are_read_together(release: str) -> None:
     assert consumers.epoch_and_owned(both) == (3, {"a": (0,), "z": (0,)})
 
 
-@every_release
 def test_who_joins_with_a_known_expression_gets_its_topics_at_once(release: str) -> None:
     consumers = Consumers.on(release, a=2)
     consumers.beat(heartbeat_of("ana", 0, regex="a"))
@@ -42,7 +34,6 @@ def test_who_joins_with_a_known_expression_gets_its_topics_at_once(release: str)
     assert consumers.epoch_and_owned(heartbeat_of("ana", 2)) == (2, {"a": (0,)})
 
 
-@every_release
 def test_an_expression_that_is_given_up_bumps_from_4_1_2_on(release: str) -> None:
     consumers = Consumers.on(release, a=1)
     consumers.beat(heartbeat_of("ana", 0, regex="a"))
@@ -53,7 +44,6 @@ def test_an_expression_that_is_given_up_bumps_from_4_1_2_on(release: str) -> Non
     assert consumers.epochs()[1] == (2 if release in {"4.0.0", "4.0", "4.1.0"} else 3)
 
 
-@every_release
 def test_expressions_are_resolved_at_most_every_ten_seconds(release: str) -> None:
     consumers = Consumers.on(release, a=1)
     consumers.beat(heartbeat_of("ana", 0, regex="a|b"))

@@ -3,14 +3,15 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.groups.consumer.tests.consumer_kit import EVERY_RELEASE, Consumers, heartbeat_of
-
-every_release = pytest.mark.parametrize("release", EVERY_RELEASE)
+from reference_coordinator.groups.consumer.tests.consumer_kit import Consumers, heartbeat_of
 
 
-@every_release
-def test_an_instance_id_in_use_is_not_given_away(release: str) -> None:
-    consumers = Consumers.on(release, t=2)
+@pytest.fixture(name="consumers")
+def consumers_of_two_partitions(release: str) -> Consumers:
+    return Consumers.on(release, t=2)
+
+
+def test_an_instance_id_in_use_is_not_given_away(consumers: Consumers) -> None:
     epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",), instance="i")).member_epoch
 
     assert (
@@ -25,9 +26,7 @@ def test_an_instance_id_in_use_is_not_given_away(release: str) -> None:
     assert consumers.error(heartbeat_of("ana", epoch)) is Errors.NONE
 
 
-@every_release
-def test_who_takes_the_place_of_a_static_member_gets_its_partitions(release: str) -> None:
-    consumers = Consumers.on(release, t=2)
+def test_who_takes_the_place_of_a_static_member_gets_its_partitions(consumers: Consumers) -> None:
     epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",), instance="i")).member_epoch
 
     left = consumers.beat(heartbeat_of("ana", -2, instance="i"))
@@ -42,9 +41,7 @@ def test_who_takes_the_place_of_a_static_member_gets_its_partitions(release: str
     assert consumers.error(heartbeat_of("ana", -1, instance="i")) is Errors.FENCED_INSTANCE_ID
 
 
-@every_release
-def test_what_a_static_member_was_to_give_up_is_free_when_it_leaves(release: str) -> None:
-    consumers = Consumers.on(release, t=2)
+def test_what_a_static_member_was_to_give_up_is_free_when_it_leaves(consumers: Consumers) -> None:
     epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",), instance="i")).member_epoch
     consumers.beat(heartbeat_of("bob", 0, names=("t",)))
     consumers.beat(heartbeat_of("ana", epoch))
@@ -54,9 +51,7 @@ def test_what_a_static_member_was_to_give_up_is_free_when_it_leaves(release: str
     assert consumers.epoch_and_owned(heartbeat_of("bob", epoch + 1)) == (epoch + 1, {"t": (1,)})
 
 
-@every_release
-def test_a_former_instance_id_is_free_from_4_4_on(release: str) -> None:
-    consumers = Consumers.on(release, t=2)
+def test_a_former_instance_id_is_free_from_4_4_on(consumers: Consumers, release: str) -> None:
     consumers.beat(heartbeat_of("ana", 0, names=("t",), instance="i"))
     consumers.beat(heartbeat_of("ana", 0, names=("t",), instance="j"))
     assert consumers.describe().members[0].instance_id == "j"
