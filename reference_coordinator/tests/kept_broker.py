@@ -34,7 +34,7 @@ class KeptBroker(WireBroker):
             num_partitions=directory.num_partitions,
         )
         self.notices = store.notices
-        self.listener = _Saving(self, store)
+        self.served = _Saving(self, store)
         self.listener.publish(now_ms=self.now_ms)
         self.listener.write_parked_markers(now_ms=self.now_ms)
 

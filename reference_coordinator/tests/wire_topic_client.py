@@ -6,6 +6,7 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis, ProducerEpoch, ProducerId
 from reference_coordinator.log.record_batch import Record, RecordBatch, decode_batch, encode_batch
 from reference_coordinator.tests.wire_broker import WireBroker
+from reference_coordinator.tests.wire_connection import Client
 
 LOGS_ARE_CHECKED_AT_MS = 300_000
 """When a broker first looks for what is too old; it is due as soon as there is a topic's log."""
@@ -61,12 +62,11 @@ def values_of(records: bytes) -> list[bytes]:
     return found
 
 
-class TopicClient:
-    """A client with a connection of its own."""
+class TopicConnection:
+    """A client's connection, of a broker or of a cluster."""
 
-    def __init__(self, broker: WireBroker) -> None:
-        self.broker = broker
-        self.client = broker.connect()
+    def __init__(self, client: Client) -> None:
+        self.client = client
 
     def produce(
         self,
@@ -130,6 +130,14 @@ class TopicClient:
         topics = ({"name": fields.pop("topic", "orders"), "partitions": (wanted,)},)
         answer = self.client.ask("list_offsets", version, replica_id=-1, topics=topics, **fields)
         return answer.topics[0].partitions[0]
+
+
+class TopicClient(TopicConnection):
+    """A client with a connection of its own."""
+
+    def __init__(self, broker: WireBroker) -> None:
+        super().__init__(broker.connect())
+        self.broker = broker
 
 
 def one(topic: str, partition: int, records: bytes | None) -> tuple[dict[str, Any], ...]:

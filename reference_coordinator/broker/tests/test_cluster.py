@@ -6,33 +6,17 @@ Group `g` is in partition 1 of two, group `h` in partition 0.
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.tests.kit import JAVA, both
-from reference_coordinator.tests.wire_cluster import ClusterClient, WireCluster
+from reference_coordinator.tests.kit import JAVA
+from reference_coordinator.tests.wire_cluster import WireCluster
+from reference_coordinator.tests.wire_producer import Producer
 
 G, H = 1, 0
 TRANSACTION = 1
 
 
-def commit(client: ClusterClient, offset: int, group_id: str = "g") -> int:
-    partition = {"partition_index": 0, "committed_offset": offset, "committed_metadata": ""}
-    reported = client.ask(
-        "offset_commit",
-        5,
-        group_id=group_id,
-        generation_id_or_member_epoch=-1,
-        topics=({"name": "orders", "partitions": (partition,)},),
-    )
-    error: int = reported.topics[0].partitions[0].error_code
-    return error
-
-
-def fetch(client: ClusterClient, group_id: str = "g") -> tuple[int, int]:
-    topics = ({"name": "orders", "partition_indexes": (0,)},)
-    reported = client.ask("offset_fetch", 7, group_id=group_id, topics=topics, require_stable=True)
-    if reported.error_code:
-        return -1, reported.error_code
-    partition = reported.topics[0].partitions[0]
-    return partition.committed_offset, partition.error_code
+@pytest.fixture(name="cluster")
+def cluster_of_a_family(profile: str) -> WireCluster:
+    return WireCluster(profile)
 
 
 def test_every_broker_names_all_and_who_leads() -> None:
@@ -49,19 +33,14 @@ def test_every_broker_names_all_and_who_leads() -> None:
         assert client.coordinator("x", TRANSACTION) == 1
 
 
-@both
-def test_a_broker_that_does_not_lead_says_so(profile: str) -> None:
-    cluster = WireCluster(profile)
-
+def test_a_broker_that_does_not_lead_says_so(cluster: WireCluster) -> None:
     assert cluster.client(2).heartbeat("m") == Errors.NOT_COORDINATOR
     assert cluster.client(1).heartbeat("m") == Errors.UNKNOWN_MEMBER_ID
     reported = cluster.client(2).ask("list_groups", 2)
     assert (reported.error_code, reported.groups) == (0, ())
 
 
-@both
-def test_a_move_answers_who_is_parked_and_the_new_coordinator_knows_the_members(profile: str) -> None:
-    cluster = WireCluster(profile)
+def test_a_move_answers_who_is_parked_and_the_new_coordinator_knows_the_members(cluster: WireCluster) -> None:
     ana, bob = cluster.client(1), cluster.client(1)
     member_id = ana.is_member()
     bob.join()
@@ -75,9 +54,7 @@ def test_a_move_answers_who_is_parked_and_the_new_coordinator_knows_the_members(
     assert not ana.is_closed
 
 
-@both
-def test_a_move_of_one_partition_leaves_the_other_where_it_is(profile: str) -> None:
-    cluster = WireCluster(profile)
+def test_a_move_of_one_partition_leaves_the_other_where_it_is(cluster: WireCluster) -> None:
     in_g, in_h = cluster.client(1).is_member("g"), cluster.client(1).is_member("h")
 
     cluster.move(2, G)
@@ -87,9 +64,7 @@ def test_a_move_of_one_partition_leaves_the_other_where_it_is(profile: str) -> N
     assert cluster.client(2).heartbeat(in_h, group_id="h") == Errors.NOT_COORDINATOR
 
 
-@both
-def test_a_coordinator_that_comes_back_has_forgotten_what_it_knew(profile: str) -> None:
-    cluster = WireCluster(profile)
+def test_a_coordinator_that_comes_back_has_forgotten_what_it_knew(cluster: WireCluster) -> None:
     member_id = cluster.client(1).is_member()
     cluster.move(2)
     left = cluster.client(2).ask("leave_group", 1, group_id="g", member_id=member_id)
@@ -100,12 +75,10 @@ def test_a_coordinator_that_comes_back_has_forgotten_what_it_knew(profile: str) 
     assert cluster.client(1).heartbeat(member_id) == Errors.UNKNOWN_MEMBER_ID
 
 
-@both
-def test_a_kill_closes_connections_and_another_takes_over(profile: str) -> None:
-    cluster = WireCluster(profile)
+def test_a_kill_closes_connections_and_another_takes_over(cluster: WireCluster) -> None:
     ana, bob = cluster.client(1), cluster.client(1)
     member_id = ana.is_member()
-    assert commit(ana, 7, "h") == Errors.NONE
+    assert ana.commit(7, group_id="h") == Errors.NONE
     bob.join()
 
     cluster.kill(1)
@@ -113,14 +86,12 @@ def test_a_kill_closes_connections_and_another_takes_over(profile: str) -> None:
     assert (ana.is_closed, bob.is_closed, bob.frames()) == (True, True, [])
     assert cluster.cluster.coordinator_id == 2
     assert cluster.client(2).heartbeat(member_id) == Errors.NONE
-    assert fetch(cluster.client(2), "h") == (7, Errors.NONE)
+    assert cluster.client(2).committed(group_id="h") == (7, Errors.NONE)
     reported = cluster.client(3).ask("metadata", 7, topics=())
     assert [each.node_id for each in reported.brokers] == [2, 3]
 
 
-@both
-def test_the_last_broker_leaves_nobody_to_coordinate_until_one_is_back(profile: str) -> None:
-    cluster = WireCluster(profile)
+def test_the_last_broker_leaves_nobody_to_coordinate_until_one_is_back(cluster: WireCluster) -> None:
     member_id = cluster.client(1).is_member()
     coordinators = []
     for node_id in (1, 2, 3):
@@ -133,9 +104,7 @@ def test_the_last_broker_leaves_nobody_to_coordinate_until_one_is_back(profile: 
     assert cluster.client(2).heartbeat(member_id) == Errors.NONE
 
 
-@both
-def test_a_broker_that_restarts_goes_on_to_coordinate_perhaps_otherwise(profile: str) -> None:
-    cluster = WireCluster(profile)
+def test_a_broker_that_restarts_goes_on_to_coordinate_perhaps_otherwise(cluster: WireCluster) -> None:
     member_id = cluster.client(1).is_member()
 
     cluster.restart(1, group_min_session_timeout_ms="20000")
@@ -147,13 +116,11 @@ def test_a_broker_that_restarts_goes_on_to_coordinate_perhaps_otherwise(profile:
     assert client.take("join_group", 3).error_code == Errors.INVALID_SESSION_TIMEOUT
 
 
-@both
-def test_a_group_that_outgrew_a_new_configuration_rebalances(profile: str) -> None:
-    cluster = WireCluster(profile)
+def test_a_group_that_outgrew_a_new_configuration_rebalances(cluster: WireCluster) -> None:
     ana, bob = cluster.client(1), cluster.client(1)
     first = ana.is_member()
     bob.join()
-    ana.join(first)
+    ana.join(member_id=first)
     second = bob.take("join_group", 3).member_id
     assert ana.take("join_group", 3).generation_id == 2
     ana.ask("sync_group", 2, group_id="g", generation_id=2, member_id=first)
@@ -164,9 +131,7 @@ def test_a_group_that_outgrew_a_new_configuration_rebalances(profile: str) -> No
     assert client.heartbeat(second, generation_id=2) == Errors.REBALANCE_IN_PROGRESS
 
 
-@both
-def test_a_paused_broker_answers_when_it_goes_on_with_what_fell_due_before(profile: str) -> None:
-    cluster = WireCluster(profile)
+def test_a_paused_broker_answers_when_it_goes_on_with_what_fell_due_before(cluster: WireCluster) -> None:
     ana = cluster.client(1)
     member_id = ana.is_member()
     cluster.cluster.pause(1)
@@ -179,9 +144,7 @@ def test_a_paused_broker_answers_when_it_goes_on_with_what_fell_due_before(profi
     assert ana.take("heartbeat", 2).error_code == Errors.UNKNOWN_MEMBER_ID
 
 
-@both
-def test_what_fell_due_while_a_broker_stood_still_happens_when_it_goes_on(profile: str) -> None:
-    cluster = WireCluster(profile)
+def test_what_fell_due_while_a_broker_stood_still_happens_when_it_goes_on(cluster: WireCluster) -> None:
     ana, bob = cluster.client(1), cluster.client(1)
     ana.is_member()
     bob.join()
@@ -207,127 +170,92 @@ def test_a_move_to_where_it_is_changes_nothing() -> None:
     assert [each.leader_epoch for each in reported.topics[0].partitions] == [0, 0]
 
 
-@both
-def test_a_paused_load_keeps_the_new_coordinator_loading(profile: str) -> None:
-    cluster = WireCluster(profile)
+def test_a_paused_load_keeps_the_new_coordinator_loading(cluster: WireCluster) -> None:
     member_id = cluster.client(1).is_member("h")
     cluster.cluster.pause_at_loading()
     cluster.move(2)
 
     client = cluster.client(2)
-    assert commit(client, 1, "h") == Errors.COORDINATOR_LOAD_IN_PROGRESS
-    cluster.take(cluster.cluster.resume_from_loading(now_ms=cluster.now_ms))
+    assert client.commit(1, group_id="h") == Errors.COORDINATOR_LOAD_IN_PROGRESS
+    cluster.resume_from_loading()
     assert client.heartbeat(member_id, group_id="h") == Errors.NONE
 
 
-class Producer:
-    """A transaction with offset 42 pending in a group."""
-
-    def __init__(self, cluster: WireCluster, node_id: int = 1) -> None:
-        self.client = cluster.client(node_id)
-        reported = self.client.ask("init_producer_id", 1, transactional_id="x", transaction_timeout=60_000)
-        self.ids = {"producer_id": reported.producer_id, "producer_epoch": reported.producer_epoch}
-        added = self.client.ask("add_offsets_to_txn", 1, transactional_id="x", group_id="g", **self.ids)
-        assert added.error_code == Errors.NONE
-        partition = {"partition_index": 0, "committed_offset": 42, "committed_metadata": ""}
-        committed = self.client.ask(
-            "txn_offset_commit",
-            2,
-            transactional_id="x",
-            group_id="g",
-            topics=({"name": "orders", "partitions": (partition,)},),
-            **self.ids,
-        )
-        assert committed.topics[0].partitions[0].error_code == Errors.NONE
-
-    def end(self, client: ClusterClient) -> int:
-        error: int = client.ask("end_txn", 1, transactional_id="x", committed=True, **self.ids).error_code
-        return error
+def pending(cluster: WireCluster) -> Producer:
+    """A producer with offset 42 in its transaction."""
+    producer = Producer(cluster.client(1))
+    assert producer.add() == Errors.NONE
+    assert producer.commit() == [Errors.NONE]
+    return producer
 
 
-@both
 @pytest.mark.parametrize("is_killed", [False, True])
-def test_a_transaction_goes_on_with_another_coordinator(profile: str, *, is_killed: bool) -> None:
-    cluster = WireCluster(profile)
-    producer = Producer(cluster)
+def test_a_transaction_goes_on_with_another_coordinator(cluster: WireCluster, *, is_killed: bool) -> None:
+    producer = pending(cluster)
     if is_killed:
         cluster.kill(1)
     else:
         cluster.move(2)
-        assert producer.end(producer.client) == Errors.NOT_COORDINATOR
+        assert producer.end() == Errors.NOT_COORDINATOR
 
     client = cluster.client(2)
     assert client.coordinator("x", TRANSACTION) == 2
-    assert fetch(client) == (-1, Errors.UNSTABLE_OFFSET_COMMIT)
-    assert producer.end(client) == Errors.NONE
-    assert fetch(client) == (42, Errors.NONE)
+    assert client.committed(stable=True) == (-1, Errors.UNSTABLE_OFFSET_COMMIT)
+    producer.client = client
+    assert producer.end() == Errors.NONE
+    assert client.committed(stable=True) == (42, Errors.NONE)
 
 
-@both
-def test_a_marker_reaches_the_leader_of_its_partition_wherever_that_is(profile: str) -> None:
-    cluster = WireCluster(profile)
-    producer = Producer(cluster)
+def test_a_marker_reaches_the_leader_of_its_partition_wherever_that_is(cluster: WireCluster) -> None:
+    producer = pending(cluster)
     cluster.move(3, G)
-    assert fetch(cluster.client(3)) == (-1, Errors.UNSTABLE_OFFSET_COMMIT)
+    assert cluster.client(3).committed(stable=True) == (-1, Errors.UNSTABLE_OFFSET_COMMIT)
 
-    assert producer.end(producer.client) == Errors.NONE
+    assert producer.end() == Errors.NONE
 
-    assert fetch(cluster.client(3)) == (42, Errors.NONE)
+    assert cluster.client(3).committed(stable=True) == (42, Errors.NONE)
 
 
 def test_a_marker_waits_for_a_leader_that_loads_on_java() -> None:
     cluster = WireCluster(JAVA)
-    producer = Producer(cluster)
+    producer = pending(cluster)
     cluster.cluster.pause_at_loading()
     cluster.move(3, G)
 
-    assert producer.end(producer.client) == Errors.NONE
-    cluster.take(cluster.cluster.resume_from_loading(now_ms=cluster.now_ms))
+    assert producer.end() == Errors.NONE
+    cluster.resume_from_loading()
 
-    assert fetch(cluster.client(3)) == (42, Errors.NONE)
-
-
-@both
-def test_a_client_that_writes_markers_has_to_ask_the_leader(profile: str) -> None:
-    cluster = WireCluster(profile)
-    producer = Producer(cluster)
-    topic = {"name": "__consumer_offsets", "partition_indexes": (G,)}
-    written = {"transaction_result": True, "topics": (topic,), "coordinator_epoch": 0, **producer.ids}
-
-    reported = [
-        cluster.client(each).ask("write_txn_markers", 1, markers=(written,)).markers[0] for each in (2, 1)
-    ]
-
-    errors = [each.topics[0].partitions[0].error_code for each in reported]
-    assert errors == [Errors.NOT_LEADER_OR_FOLLOWER, Errors.NONE]
+    assert cluster.client(3).committed(stable=True) == (42, Errors.NONE)
 
 
-@both
-def test_a_deleted_topic_takes_its_offsets_from_whoever_coordinates(profile: str) -> None:
-    cluster = WireCluster(profile)
+def test_a_client_that_writes_markers_has_to_ask_the_leader(cluster: WireCluster) -> None:
+    producer = pending(cluster)
+    producer.client = cluster.client(2)
+    assert producer.write_marker(partition=G) == Errors.NOT_LEADER_OR_FOLLOWER
+    producer.client = cluster.client(1)
+    assert producer.write_marker(partition=G) == Errors.NONE
+
+
+def test_a_deleted_topic_takes_its_offsets_from_whoever_coordinates(cluster: WireCluster) -> None:
     cluster.move(2)
-    assert commit(cluster.client(2), 7) == Errors.NONE
+    assert cluster.client(2).commit(7) == Errors.NONE
 
     cluster.client(3).ask("delete_topics", 1, topic_names=("orders",), timeout=1)
 
-    assert fetch(cluster.client(2)) == (-1, Errors.NONE)
+    assert cluster.client(2).committed(stable=True) == (-1, Errors.NONE)
 
 
-@both
-def test_the_log_that_is_deleted_is_led_by_nobody_and_comes_back(profile: str) -> None:
-    cluster = WireCluster(profile)
+def test_the_log_that_is_deleted_is_led_by_nobody_and_comes_back(cluster: WireCluster) -> None:
     cluster.client(1).is_member()
 
     cluster.client(3).ask("delete_topics", 1, topic_names=("__consumer_offsets",), timeout=1)
     assert cluster.client(1).heartbeat("m") == Errors.NOT_COORDINATOR
 
-    cluster.client(2).ask("find_coordinator", 1, key="g", key_type=0)
+    cluster.client(2).coordinator()
     assert cluster.client(1).heartbeat("m") == Errors.UNKNOWN_MEMBER_ID
 
 
-@both
-def test_a_group_that_is_empty_and_has_nothing_moves_all_the_same(profile: str) -> None:
-    cluster = WireCluster(profile)
+def test_a_group_that_is_empty_and_has_nothing_moves_all_the_same(cluster: WireCluster) -> None:
     client = cluster.client(1)
     member_id = client.is_member()
     client.ask("leave_group", 1, group_id="g", member_id=member_id)

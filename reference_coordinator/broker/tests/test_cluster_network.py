@@ -5,24 +5,13 @@ import pytest
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.tests.wire_cluster import WireCluster
 
-both = pytest.mark.parametrize("profile", ["3.9", "4.3"])
+
+@pytest.fixture(name="cluster", params=["3.9", "4.3"])
+def cluster_of_a_release(request: pytest.FixtureRequest) -> WireCluster:
+    return WireCluster(request.param)
 
 
-def commit(offset: int) -> dict[str, object]:
-    partitions = ({"partition_index": 0, "committed_offset": offset, "committed_metadata": ""},)
-    return {"group_id": "g", "topics": ({"name": "orders", "partitions": partitions},)}
-
-
-def committed(cluster: WireCluster, node_id: int) -> int:
-    topics = ({"name": "orders", "partition_indexes": (0,)},)
-    reported = cluster.client(node_id).ask("offset_fetch", 3, group_id="g", topics=topics)
-    offset: int = reported.topics[0].partitions[0].committed_offset
-    return offset
-
-
-@both
-def test_another_broker_takes_over_what_one_without_a_network_led(profile: str) -> None:
-    cluster = WireCluster(profile)
+def test_another_broker_takes_over_what_one_without_a_network_led(cluster: WireCluster) -> None:
     member_id = cluster.client(1).is_member()
     cluster.disconnect(1)
 
@@ -31,9 +20,7 @@ def test_another_broker_takes_over_what_one_without_a_network_led(profile: str) 
     assert not cluster.cluster.is_reachable(1)
 
 
-@both
-def test_who_asks_a_broker_without_a_network_is_not_answered(profile: str) -> None:
-    cluster = WireCluster(profile)
+def test_who_asks_a_broker_without_a_network_is_not_answered(cluster: WireCluster) -> None:
     ana = cluster.client(1)
     member_id = ana.is_member()
     cluster.disconnect(1)
@@ -44,9 +31,7 @@ def test_who_asks_a_broker_without_a_network_is_not_answered(profile: str) -> No
     assert (ana.frames(), ana.is_closed) == ([], True)
 
 
-@both
-def test_a_broker_that_has_its_network_back_learns_that_another_coordinates(profile: str) -> None:
-    cluster = WireCluster(profile)
+def test_a_broker_that_has_its_network_back_learns_that_another_coordinates(cluster: WireCluster) -> None:
     member_id = cluster.client(1).is_member()
     cluster.disconnect(1)
     cluster.reconnect(1)
@@ -56,9 +41,7 @@ def test_a_broker_that_has_its_network_back_learns_that_another_coordinates(prof
     assert cluster.client(1).coordinator() == 2
 
 
-@both
-def test_what_fell_due_without_a_network_is_in_nobodys_log(profile: str) -> None:
-    cluster = WireCluster(profile)
+def test_what_fell_due_without_a_network_is_in_nobodys_log(cluster: WireCluster) -> None:
     member_id = cluster.client(1).is_member()
     cluster.disconnect(1)
     before = len(cluster.cluster.state.log.records)
@@ -71,9 +54,7 @@ def test_what_fell_due_without_a_network_is_in_nobodys_log(profile: str) -> None
     assert len(cluster.cluster.state.log.records) == before
 
 
-@both
-def test_timers_run_on_without_a_network(profile: str) -> None:
-    cluster = WireCluster(profile)
+def test_timers_run_on_without_a_network(cluster: WireCluster) -> None:
     cluster.client(1).is_member()
     cluster.disconnect(1)
     alone = cluster.cluster.listener(1)
@@ -84,26 +65,22 @@ def test_timers_run_on_without_a_network(profile: str) -> None:
     assert alone.next_deadline() != due
 
 
-@both
-def test_what_a_broker_wrote_without_a_network_is_gone_when_it_leads_once_more(profile: str) -> None:
-    cluster = WireCluster(profile)
+def test_what_a_broker_wrote_without_a_network_is_gone_when_it_leads_once_more(cluster: WireCluster) -> None:
     ana = cluster.client(1)
-    assert ana.ask("offset_commit", 2, generation_id_or_member_epoch=-1, member_id="", **commit(7)).topics
+    assert ana.commit(7) == Errors.NONE
     cluster.cluster.pause(1)
-    ana.send("offset_commit", 2, generation_id_or_member_epoch=-1, member_id="", **commit(9))
+    ana.send_commit(9)
     cluster.disconnect(1)
     cluster.resume(1)
     assert ana.frames() == []
-    assert committed(cluster, 2) == 7
+    assert cluster.client(2).committed() == (7, Errors.NONE)
 
     cluster.reconnect(1)
     cluster.move(1)
-    assert committed(cluster, 1) == 7
+    assert cluster.client(1).committed() == (7, Errors.NONE)
 
 
-@both
-def test_a_broker_without_a_network_takes_itself_for_the_coordinator(profile: str) -> None:
-    cluster = WireCluster(profile)
+def test_a_broker_without_a_network_takes_itself_for_the_coordinator(cluster: WireCluster) -> None:
     ana = cluster.client(1)
     ana.is_member()
     apis = cluster.cluster.listener(1).apis

@@ -52,11 +52,9 @@ def test_only_partitions_that_are_asked_for_and_there_are_reported() -> None:
 def test_commits_make_the_offsets_log_larger() -> None:
     broker = elected(offsets_topic_num_partitions="1")
     client = broker.connect()
-    row = {"partition_index": 0, "committed_offset": 1, "committed_metadata": ""}
-    topics = ({"name": "orders", "partitions": (row,)},)
     assert _sizes(client, 4)["__consumer_offsets", 0] == 0
 
-    client.ask("offset_commit", 5, group_id="g", generation_id_or_member_epoch=-1, topics=topics)
+    client.commit(1)
 
     assert _sizes(client, 4)["__consumer_offsets", 0] > 61
 
@@ -83,9 +81,7 @@ def test_the_size_of_the_offsets_log_is_not_counted_anew_for_who_asks_again(
 
     monkeypatch.setattr(inspection_apis, "size_in_bytes", size_in_bytes)
     for number in range(5):
-        row = {"partition_index": 0, "committed_offset": number, "committed_metadata": ""}
-        topics = ({"name": "orders", "partitions": (row,)},)
-        client.ask("offset_commit", 5, group_id="g", generation_id_or_member_epoch=-1, topics=topics)
+        client.commit(number)
         _sizes(client, 4)
 
     assert counted["batches"] == 5

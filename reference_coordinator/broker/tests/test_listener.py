@@ -8,7 +8,7 @@ import pytest
 from reference_coordinator.core.effects import AppendRecords
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.profile.api_versions import Api
-from reference_coordinator.tests.wire_broker import INITIAL_DELAY_MS, WireBroker, WireClient, elected
+from reference_coordinator.tests.wire_broker import INITIAL_DELAY_MS, WireBroker, elected
 from reference_coordinator.tests.wire_client import request_frame
 
 _FIRST_FETCH_OF_GROUPS = 8
@@ -17,23 +17,6 @@ _FIRST_FETCH_OF_GROUPS = 8
 @pytest.fixture(name="broker")
 def elected_broker() -> WireBroker:
     return elected(offsets_topic_num_partitions="1")
-
-
-def stable_member(broker: WireBroker) -> tuple[WireClient, str]:
-    client = broker.connect()
-    client.join()
-    broker.elapse(INITIAL_DELAY_MS)
-    member_id = client.take("join_group", 3).member_id
-    synced = client.ask(
-        "sync_group",
-        0,
-        group_id="g",
-        generation_id=1,
-        member_id=member_id,
-        assignments=({"member_id": member_id, "assignment": b"a"},),
-    )
-    assert (synced.error_code, synced.assignment) == (0, b"a")
-    return client, member_id
 
 
 @pytest.mark.parametrize(
@@ -56,7 +39,7 @@ def test_a_malformed_frame_closes_its_connection_and_no_other(broker: WireBroker
     assert bad.close_reason()
     bad.send("heartbeat", 0, group_id="g")
     assert bad.frames() == []
-    assert good.ask("heartbeat", 0, group_id="g").error_code == Errors.UNKNOWN_MEMBER_ID
+    assert good.heartbeat() == Errors.UNKNOWN_MEMBER_ID
 
 
 def test_what_is_behind_a_malformed_frame_is_never_looked_at(broker: WireBroker) -> None:
@@ -89,7 +72,7 @@ def test_a_parked_request_delays_its_own_connection_only(broker: WireBroker) -> 
     parked, other = broker.connect(), broker.connect()
     parked.join()
 
-    assert other.ask("heartbeat", 0, group_id="g").error_code == Errors.UNKNOWN_MEMBER_ID
+    assert other.heartbeat() == Errors.UNKNOWN_MEMBER_ID
     assert parked.frames() == []
 
 
@@ -135,19 +118,20 @@ def test_a_restart_cuts_connections_and_forgets_what_was_not_written(broker: Wir
 
 
 def test_a_restart_brings_back_what_was_written(broker: WireBroker) -> None:
-    client, member_id = stable_member(broker)
+    client = broker.connect()
+    member_id = client.is_member()
 
     broker.restart()
     client.reconnect()
 
-    heartbeat = {"group_id": "g", "generation_id": 1, "member_id": member_id}
-    assert client.ask("heartbeat", 0, **heartbeat).error_code == Errors.NONE
+    assert client.heartbeat(member_id) == Errors.NONE
     (group,) = client.ask("describe_groups", 0, groups=("g",)).groups
     assert (group.group_state, group.members[0].member_assignment) == ("Stable", b"a")
 
 
 def test_a_paused_load_lasts_until_it_resumes(broker: WireBroker) -> None:
-    client, member_id = stable_member(broker)
+    client = broker.connect()
+    member_id = client.is_member()
     broker.restart(pause_at_loading=True)
     client.reconnect()
     leave = {"group_id": "g", "member_id": member_id}
@@ -162,12 +146,12 @@ def test_a_paused_load_lasts_until_it_resumes(broker: WireBroker) -> None:
 
 
 def test_a_resume_without_a_paused_load_changes_nothing(broker: WireBroker) -> None:
-    client, member_id = stable_member(broker)
+    client = broker.connect()
+    member_id = client.is_member()
 
     broker.resume_from_loading()
 
-    heartbeat = {"group_id": "g", "generation_id": 1, "member_id": member_id}
-    assert client.ask("heartbeat", 0, **heartbeat).error_code == Errors.NONE
+    assert client.heartbeat(member_id) == Errors.NONE
 
 
 def test_a_restart_before_there_is_a_log_changes_nothing() -> None:
@@ -175,16 +159,14 @@ def test_a_restart_before_there_is_a_log_changes_nothing() -> None:
 
     broker.restart()
 
-    assert broker.connect().ask("heartbeat", 0, group_id="g").error_code == Errors.NOT_COORDINATOR
+    assert broker.connect().heartbeat() == Errors.NOT_COORDINATOR
 
 
 def test_a_failed_write_is_not_in_the_log(broker: WireBroker) -> None:
     client = broker.connect()
     broker.listener.apis.append_outcome = lambda _: Errors.NOT_ENOUGH_REPLICAS
 
-    committed = commit(client)
-
-    assert committed == Errors.COORDINATOR_NOT_AVAILABLE
+    assert client.commit(5) == Errors.COORDINATOR_NOT_AVAILABLE
     assert broker.listener.apis.append_log == []
 
 
@@ -196,7 +178,7 @@ def test_a_write_left_open_delays_its_answer(broker: WireBroker) -> None:
         opened.append(append)
 
     broker.listener.apis.append_outcome = leave_open
-    send_commit(client)
+    client.send_commit(5)
     assert client.frames() == []
 
     (append,) = opened
@@ -204,20 +186,3 @@ def test_a_write_left_open_delays_its_answer(broker: WireBroker) -> None:
 
     assert len(answers) == 1
     assert broker.listener.apis.append_log == list(append.records)
-
-
-def send_commit(client: WireClient) -> None:
-    partition = {"partition_index": 0, "committed_offset": 5, "committed_metadata": ""}
-    client.send(
-        "offset_commit",
-        5,
-        group_id="simple",
-        generation_id_or_member_epoch=-1,
-        topics=({"name": "orders", "partitions": (partition,)},),
-    )
-
-
-def commit(client: WireClient) -> int:
-    send_commit(client)
-    code: int = client.take("offset_commit", 5).topics[0].partitions[0].error_code
-    return code

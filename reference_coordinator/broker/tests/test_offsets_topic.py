@@ -19,12 +19,6 @@ def client() -> TopicClient:
     return TopicClient(elected(offsets_topic_num_partitions="1"))
 
 
-def commit(client: TopicClient, offset: int) -> None:
-    partition = {"partition_index": 0, "committed_offset": offset, "committed_metadata": ""}
-    topics = ({"name": "orders", "partitions": (partition,)},)
-    client.client.ask("offset_commit", 2, group_id="g", generation_id_or_member_epoch=-1, topics=topics)
-
-
 def keys(records: bytes) -> list[bytes | None]:
     found: list[bytes | None] = []
     position = 0
@@ -36,8 +30,8 @@ def keys(records: bytes) -> list[bytes | None]:
 
 def test_a_commit_is_a_record_that_names_its_group(client: TopicClient) -> None:
     assert client.list_offset(-1, topic=TOPIC).offset == 0
-    commit(client, 1)
-    commit(client, 2)
+    client.client.commit(1)
+    client.client.commit(2)
 
     key = struct.pack(">hh1sh6si", 1, 1, b"g", 6, b"orders", 0)
     assert keys(client.fetch(topic=TOPIC).records) == [key, key]
@@ -62,9 +56,9 @@ def test_offsets_of_an_open_transaction_are_hidden(*, committed: bool) -> None:
 
 
 def test_reading_it_changes_nothing_and_writing_is_refused(client: TopicClient) -> None:
-    commit(client, 1)
+    client.client.commit(1)
     client.fetch(topic=TOPIC)
-    commit(client, 2)
+    client.client.commit(2)
 
     assert client.produce(batch(b"a"), topic=TOPIC).error is Errors.INVALID_TOPIC_EXCEPTION
     assert client.list_offset(-1, topic=TOPIC).offset == 2
@@ -73,7 +67,7 @@ def test_reading_it_changes_nothing_and_writing_is_refused(client: TopicClient) 
 
 def test_who_waits_for_it_is_answered_when_the_time_is_up(client: TopicClient) -> None:
     client.send_fetch(topic=TOPIC, max_wait=100)
-    commit(TopicClient(client.broker), 1)
+    client.broker.connect().commit(1)
 
     client.broker.elapse(100)
 

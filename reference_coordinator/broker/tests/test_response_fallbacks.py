@@ -3,15 +3,7 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.tests.wire_broker import INITIAL_DELAY_MS, WireBroker, WireClient, elected
-
-
-def with_static_member(broker: WireBroker) -> WireClient:
-    client = broker.connect()
-    client.join(version=5, group_instance_id="i")
-    broker.elapse(INITIAL_DELAY_MS)
-    client.take("join_group", 5)
-    return client
+from reference_coordinator.tests.wire_broker import INITIAL_DELAY_MS, elected
 
 
 @pytest.mark.parametrize(
@@ -46,7 +38,8 @@ def test_a_leader_before_v5_of_a_static_member(profile: str, error: Errors) -> N
     ],
 )
 def test_a_static_member_described(profile: str, version: int, error: Errors) -> None:
-    client = with_static_member(elected(profile))
+    client = elected(profile).connect()
+    client.joined(version=5, group_instance_id="i")
 
     (group,) = client.ask("describe_groups", version, groups=("g",)).groups
 
@@ -54,11 +47,8 @@ def test_a_static_member_described(profile: str, version: int, error: Errors) ->
 
 
 def test_groups_without_static_members_are_described_by_every_version() -> None:
-    broker = elected("2.5.0")
-    client = broker.connect()
-    client.join(version=3)
-    broker.elapse(INITIAL_DELAY_MS)
-    client.take("join_group", 3)
+    client = elected("2.5.0").connect()
+    client.joined()
 
     (group,) = client.ask("describe_groups", 0, groups=("g",)).groups
 
@@ -101,14 +91,11 @@ def test_a_member_that_is_refused_by_name_gets_that_from_every_version() -> None
 def test_groups_and_their_log(profile: str, without_log: Errors, with_another: Errors) -> None:
     broker = elected(profile)
     client = broker.connect()
-    client.join(version=3)
-    broker.elapse(INITIAL_DELAY_MS)
-    member_id = client.take("join_group", 3).member_id
-    heartbeat = {"group_id": "g", "generation_id": 1, "member_id": member_id}
+    member_id = client.joined()
     client.ask("delete_topics", 4, topic_names=("__consumer_offsets",))
 
-    before = client.ask("heartbeat", 3, **heartbeat).error_code
+    before = client.heartbeat(member_id)
     broker.elect()
-    after = client.ask("heartbeat", 3, **heartbeat).error_code
+    after = client.heartbeat(member_id)
 
     assert (before, after) == (without_log, with_another)

@@ -3,27 +3,17 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.tests.wire_broker import INITIAL_DELAY_MS, WireBroker, WireClient, elected
-
-
-def _stable(broker: WireBroker) -> WireClient:
-    client = broker.connect()
-    client.join()
-    broker.elapse(INITIAL_DELAY_MS)
-    member_id = client.take("join_group", 3).member_id
-    assignments = ({"member_id": member_id, "assignment": b"a"},)
-    client.ask("sync_group", 0, group_id="g", generation_id=1, member_id=member_id, assignments=assignments)
-    return client
+from reference_coordinator.tests.wire_broker import INITIAL_DELAY_MS, elected
 
 
 @pytest.mark.parametrize("profile", ["3.3.2", "3.9", "3.9-java", "4.4"])
 def test_a_parked_join_is_answered_before_its_connection_closes(profile: str) -> None:
     broker = elected(profile)
-    _stable(broker)
+    broker.connect().is_member()
     newcomer = broker.connect()
     newcomer.join()
 
-    broker.sent.extend(broker.listener.shut_down(now_ms=broker.now_ms))
+    broker.take(broker.listener.shut_down(now_ms=broker.now_ms))
 
     assert newcomer.take("join_group", 3).error_code == Errors.NOT_COORDINATOR
     assert newcomer.close_reason() == "the broker ended"
@@ -86,7 +76,7 @@ def test_a_broker_that_was_stopped_already_tells_nobody() -> None:
     broker = elected("3.9")
     client = broker.connect()
     client.join()
-    broker.sent.extend(broker.listener.stop())
+    broker.take(broker.listener.stop())
 
     broker.restart()
 

@@ -1,64 +1,18 @@
 """Transactions over topics: what is held back until they end, and what never counts."""
 
-from typing import Any
-
 import pytest
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.tests.wire_broker import WireBroker
+from reference_coordinator.tests.wire_producer import Producer
 from reference_coordinator.tests.wire_topic_client import (
     LOGS_ARE_CHECKED_AT_MS,
-    PRODUCE_VERSION,
     TopicClient,
-    Written,
     batch,
     values_of,
 )
 
 COMMITTED = 1
-
-
-class Producer(TopicClient):
-    """A client with a transactional id."""
-
-    def __init__(self, broker: WireBroker, *, name: str = "x", timeout_ms: int = 60_000) -> None:
-        super().__init__(broker)
-        self.client.ask("find_coordinator", 1, key=name, key_type=1)
-        reported = self.client.ask(
-            "init_producer_id", 1, transactional_id=name, transaction_timeout=timeout_ms
-        )
-        assert reported.error_code == Errors.NONE
-        self.names: dict[str, Any] = {
-            "transactional_id": name,
-            "producer_id": reported.producer_id,
-            "producer_epoch": reported.producer_epoch,
-        }
-        self.sequence = 0
-
-    def add(self, *partitions: int, topic: str = "orders") -> list[int]:
-        """Announce partitions."""
-        old = {f"v3_and_below_{name}": value for name, value in self.names.items()}
-        topics = ({"name": topic, "partitions": partitions or (0,)},)
-        answer = self.client.ask("add_partitions_to_txn", 3, v3_and_below_topics=topics, **old)
-        (reported,) = answer.results_by_topic_v3_and_below
-        return [each.partition_error_code for each in reported.results_by_partition]
-
-    def write(self, value: bytes, *, time_ms: int = 0, version: int = PRODUCE_VERSION) -> Written:
-        """Write one record in the transaction."""
-        records = batch(
-            value,
-            producer=(self.names["producer_id"], self.names["producer_epoch"]),
-            sequence=self.sequence,
-            timestamps=(time_ms,),
-            is_transactional=True,
-        )
-        self.sequence += 1
-        return self.produce(records, transactional_id=self.names["transactional_id"], version=version)
-
-    def end(self, *, committed: bool) -> int:
-        """Decide the transaction."""
-        error: int = self.client.ask("end_txn", 1, committed=committed, **self.names).error_code
-        return error
 
 
 @pytest.fixture
@@ -72,7 +26,7 @@ def test_an_open_transaction_is_hidden_from_readers_of_committed_records(
 ) -> None:
     producer, reader = Producer(broker), TopicClient(broker)
     reader.produce(batch(b"before"))
-    assert producer.add() == [Errors.NONE]
+    assert producer.add_partitions() == [Errors.NONE]
     assert producer.write(b"a", time_ms=1) == (Errors.NONE, 1)
     reader.produce(batch(b"behind"))
 
@@ -88,12 +42,12 @@ def test_an_open_transaction_is_hidden_from_readers_of_committed_records(
     assert values_of(ended.records) == [b"before", b"a", b"behind"]
     assert ended.last_stable_offset == 4
     reported = [(each.producer_id, each.first_offset) for each in ended.aborted_transactions]
-    assert reported == ([] if committed else [(producer.names["producer_id"], 1)])
+    assert reported == ([] if committed else [(producer.id_and_epoch[0], 1)])
 
 
 def test_who_reads_behind_an_aborted_transaction_is_not_reported_it(broker: WireBroker) -> None:
     producer, reader = Producer(broker), TopicClient(broker)
-    producer.add()
+    producer.add_partitions()
     producer.write(b"a")
     producer.end(committed=False)
     reader.produce(batch(b"behind"))
@@ -104,8 +58,8 @@ def test_who_reads_behind_an_aborted_transaction_is_not_reported_it(broker: Wire
 
 def test_a_transaction_hears_of_as_far_as_one_reads(broker: WireBroker) -> None:
     first, second, reader = Producer(broker), Producer(broker, name="y"), TopicClient(broker)
-    first.add()
-    second.add()
+    first.add_partitions()
+    second.add_partitions()
     first.write(b"a")
     second.write(b"b")
     second.end(committed=False)
@@ -120,7 +74,7 @@ def test_a_transaction_hears_of_as_far_as_one_reads(broker: WireBroker) -> None:
 
 def test_the_end_of_a_transaction_wakes_who_waits_for_it(broker: WireBroker) -> None:
     producer, reader = Producer(broker), TopicClient(broker)
-    producer.add()
+    producer.add_partitions()
     producer.write(b"a")
     reader.send_fetch(isolation_level=COMMITTED, max_wait=500)
     assert reader.client.frames() == []
@@ -132,7 +86,7 @@ def test_the_end_of_a_transaction_wakes_who_waits_for_it(broker: WireBroker) -> 
 
 def test_a_transaction_that_stays_open_is_aborted_in_the_end(broker: WireBroker) -> None:
     producer, reader = Producer(broker, timeout_ms=1_000), TopicClient(broker)
-    producer.add()
+    producer.add_partitions()
     producer.write(b"a")
     broker.elapse(1_000)
     assert reader.fetch(isolation_level=COMMITTED).last_stable_offset == 0
@@ -148,17 +102,18 @@ def test_a_transaction_that_stays_open_is_aborted_in_the_end(broker: WireBroker)
 
 def test_a_transaction_that_has_ended_leaves_no_deadline(broker: WireBroker) -> None:
     producer = Producer(broker)
-    producer.add()
-    assert broker.listener.next_deadline() is not None
+    before = broker.listener.next_deadline()
+    producer.add_partitions()
+    assert broker.listener.next_deadline() != before
 
     producer.end(committed=True)
 
-    assert broker.listener.next_deadline() is None
+    assert broker.listener.next_deadline() == before
 
 
 def test_who_takes_over_has_the_open_transaction_aborted(broker: WireBroker) -> None:
     producer, reader = Producer(broker), TopicClient(broker)
-    producer.add()
+    producer.add_partitions()
     producer.write(b"a")
 
     reported = reader.client.ask("init_producer_id", 1, transactional_id="x", transaction_timeout=60_000)
@@ -187,22 +142,25 @@ def test_records_of_a_partition_that_was_not_announced(profile: str, version: in
 def test_a_partition_that_is_not_there_keeps_the_others_out(broker: WireBroker) -> None:
     producer = Producer(broker)
 
-    assert producer.add(0, 9) == [Errors.OPERATION_NOT_ATTEMPTED, Errors.UNKNOWN_TOPIC_OR_PARTITION]
+    assert producer.add_partitions(0, 9) == [
+        Errors.OPERATION_NOT_ATTEMPTED,
+        Errors.UNKNOWN_TOPIC_OR_PARTITION,
+    ]
     assert producer.end(committed=True) == Errors.INVALID_TXN_STATE
 
 
 def test_a_batch_outside_of_the_open_transaction_is_refused(broker: WireBroker) -> None:
     producer = Producer(broker)
-    producer.add()
+    producer.add_partitions()
     producer.write(b"a")
-    names = (producer.names["producer_id"], producer.names["producer_epoch"])
+    outside = batch(b"b", producer=producer.id_and_epoch, sequence=1)
 
-    assert producer.produce(batch(b"b", producer=names, sequence=1)).error is Errors.INVALID_TXN_STATE
+    assert TopicClient(broker).produce(outside).error is Errors.INVALID_TXN_STATE
 
 
 def test_brokers_ask_for_several_transactions_at_once(broker: WireBroker) -> None:
     producer, other = Producer(broker), Producer(broker, name="y")
-    producer.add(0)
+    producer.add_partitions(0)
     topics = ({"name": "orders", "partitions": (0, 1)},)
     transactions = tuple({"verify_only": True, "topics": topics} | each.names for each in (producer, other))
 
@@ -217,7 +175,7 @@ def test_brokers_ask_for_several_transactions_at_once(broker: WireBroker) -> Non
 
 def test_the_end_of_a_transaction_in_a_topic_that_is_no_more_is_the_end(broker: WireBroker) -> None:
     producer = Producer(broker)
-    producer.add()
+    producer.add_partitions()
     producer.client.ask("delete_topics", 5, topic_names=("orders",))
 
     assert producer.end(committed=True) == Errors.NONE

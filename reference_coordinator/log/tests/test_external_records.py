@@ -43,22 +43,12 @@ def put(cluster: WireCluster, partition: int, *records: tuple[bytes, bytes | Non
 
 
 def fetched(cluster: WireCluster, group: str, partition: int = 0) -> tuple[str, int]:
-    topics = ({"name": "orders", "partition_indexes": (partition,)},)
-    reported = cluster.client(1).ask("offset_fetch", 7, group_id=group, topics=topics, require_stable=False)
-    offset = reported.topics[0].partitions[0].committed_offset if reported.topics else -1
-    return Errors(reported.error_code).name, offset
+    offset, error = cluster.client(1).committed(group_id=group, partition=partition)
+    return Errors(error).name, offset
 
 
 def committed(cluster: WireCluster, group: str, offset: int) -> str:
-    partition = {"partition_index": 0, "committed_offset": offset}
-    reported = cluster.client(1).ask(
-        "offset_commit",
-        5,
-        group_id=group,
-        generation_id_or_member_epoch=-1,
-        topics=({"name": "orders", "partitions": (partition,)},),
-    )
-    return Errors(reported.topics[0].partitions[0].error_code).name
+    return Errors(cluster.client(1).commit(offset, group_id=group)).name
 
 
 def load_outcome(profile: str, *records: tuple[bytes, bytes | None]) -> tuple[str, int]:
@@ -174,7 +164,7 @@ def test_a_paused_load_lets_those_before_it_go_on(profile: str, queued: str, pau
 
     assert fetched(cluster, "b")[0] == ("COORDINATOR_LOAD_IN_PROGRESS" if paused == B else "NONE")
     assert fetched(cluster, "a")[0] == ("COORDINATOR_LOAD_IN_PROGRESS" if paused == A else queued)
-    cluster.take(cluster.cluster.resume_from_loading(now_ms=cluster.now_ms))
+    cluster.resume_from_loading()
     assert [fetched(cluster, group) for group in "ab"] == [("NONE", 7), ("NONE", 7)]
 
 

@@ -10,7 +10,6 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.log.segments import DamagedLogError
 from reference_coordinator.tests.crashing_disk import CrashingDisk
 from reference_coordinator.tests.kept_broker import DIRECTORY, KeptBroker
-from reference_coordinator.tests.wire_broker import WireClient
 from reference_coordinator.tests.wire_topic_client import TopicClient, batch
 
 FOLDERS = 300
@@ -29,25 +28,12 @@ def written() -> CrashingDisk:
     for value in VALUES:
         assert client.produce(batch(value)).error is Errors.NONE
     group = broker.connect()
-    group.ask("find_coordinator", 1, key="g", key_type=0)
+    group.coordinator()
     for offset in range(COMMITS + 1):
-        assert commit(group, offset) == Errors.NONE
+        assert group.commit(offset) == Errors.NONE
     topic = {"name": "later", "num_partitions": 1, "replication_factor": 1}
     broker.connect().ask("create_topics", 7, topics=(topic,), timeout=1000)
     return next(again for name, again in disk.disks_after() if name.startswith("everything"))
-
-
-def commit(client: WireClient, offset: int) -> int:
-    row = {"partition_index": 0, "committed_offset": offset, "committed_metadata": "m"}
-    answer = client.ask(
-        "offset_commit",
-        5,
-        group_id="g",
-        generation_id_or_member_epoch=-1,
-        topics=({"name": "orders", "partitions": (row,)},),
-    )
-    code: int = answer.topics[0].partitions[0].error_code
-    return code
 
 
 def copied(disk: CrashingDisk) -> CrashingDisk:
@@ -55,12 +41,9 @@ def copied(disk: CrashingDisk) -> CrashingDisk:
 
 
 def has_all(broker: KeptBroker) -> bool:
-    group = broker.connect()
-    asked = ({"name": "orders", "partition_indexes": (0,)},)
-    (topic,) = group.ask("offset_fetch", 5, group_id="g", topics=asked).topics
     return (
         TopicClient(broker).values() == VALUES
-        and topic.partitions[0].committed_offset == COMMITS
+        and broker.connect().committed() == (COMMITS, Errors.NONE)
         and broker.state.topics.get("later") is not None
     )
 

@@ -211,16 +211,14 @@ def test_a_transaction_happens_whole_or_not_at_all_wherever_a_crash_comes(
         ended.clear()
         broker = KeptBroker(disk)
         producer = Producer(broker)
-        add_partitions(producer, 0, 1)
-        names = (producer.names["producer_id"], producer.names["producer_epoch"])
+        producer.add_partitions(0, 1)
         for partition in (0, 1):
-            records = batch(b"x", producer=names, sequence=0, is_transactional=True)
-            written = TopicClient(broker).produce(records, partition=partition, transactional_id="x")
-            assert written.error is Errors.NONE
+            producer.sequence = 0
+            assert producer.write(b"x", partition=partition).error is Errors.NONE
         if has_offsets:
             producer.add()
             assert producer.commit() == [Errors.NONE]
-        assert producer.end(committed=committed).error_code == Errors.NONE
+        assert producer.end(committed=committed) == Errors.NONE
         ended.append(True)
 
     outcomes: set[bool] = set()
@@ -229,7 +227,7 @@ def test_a_transaction_happens_whole_or_not_at_all_wherever_a_crash_comes(
         broker.elect()
         happened = [bool(read_committed(broker, partition)) for partition in (0, 1)]
         if has_offsets:
-            happened.append(committed_offset(broker) == 42)
+            happened.append(broker.connect().committed() == (42, Errors.NONE))
         assert len(set(happened)) == 1, happened
         assert not ended or happened[0] == committed
         outcomes.add(happened[0])
@@ -264,27 +262,12 @@ def test_a_topic_is_deleted_whole_or_not_at_all_wherever_a_crash_comes() -> None
     assert outcomes == {False, True}
 
 
-def add_partitions(producer: Producer, *partitions: int) -> None:
-    topics = ({"name": "orders", "partitions": partitions},)
-    names = {f"v3_and_below_{name}": each for name, each in producer.names.items()}
-    producer.client.ask("add_partitions_to_txn", 3, v3_and_below_topics=topics, **names)
-
-
-def committed_offset(broker: KeptBroker) -> int:
-    topics = ({"name": "orders", "partition_indexes": (0,)},)
-    answer = broker.connect().ask("offset_fetch", 5, group_id="g", topics=topics)
-    offset: int = answer.topics[0].partitions[0].committed_offset
-    return offset
-
-
 def test_an_open_transaction_is_open_after_a_restart_and_times_out_when_it_would_have() -> None:
     disk = CrashingDisk()
     broker = KeptBroker(disk)
     producer = Producer(broker)
-    add_partitions(producer, 0)
-    names = (producer.names["producer_id"], producer.names["producer_epoch"])
-    records = batch(b"x", producer=names, sequence=0, is_transactional=True)
-    TopicClient(broker).produce(records, transactional_id="x")
+    producer.add_partitions()
+    producer.write(b"x")
 
     broker = restarted(disk)
 
@@ -294,7 +277,7 @@ def test_an_open_transaction_is_open_after_a_restart_and_times_out_when_it_would
     assert client.values(isolation_level=1) == []
     broker.elapse(10)
     fetched = client.fetch(isolation_level=1)
-    assert [each.producer_id for each in fetched.aborted_transactions] == [producer.names["producer_id"]]
+    assert [each.producer_id for each in fetched.aborted_transactions] == [producer.id_and_epoch[0]]
 
 
 def test_producer_ids_are_given_out_once() -> None:

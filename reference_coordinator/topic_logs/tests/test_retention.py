@@ -8,8 +8,9 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.log.record_batch import Record, RecordBatch, decode_batch, encode_batch
 from reference_coordinator.tests.wire_broker import WireBroker
+from reference_coordinator.tests.wire_producer import Producer
 from reference_coordinator.tests.wire_tools import SET, alter, create
-from reference_coordinator.tests.wire_topic_client import TopicClient, batch, values_of
+from reference_coordinator.tests.wire_topic_client import TopicClient, batch, one, values_of
 from reference_coordinator.topic_logs.batch import BatchHeader, read_header
 from reference_coordinator.topic_logs.partition_log import PartitionLog
 
@@ -204,18 +205,10 @@ def test_an_empty_batch_leads_readers_over_what_compaction_took(orders: TopicCli
 
 def test_an_open_transaction_keeps_its_records_from_compaction(orders: TopicClient) -> None:
     _configure(orders, cleanup_policy="compact", segment_ms="1000", min_cleanable_dirty_ratio="0")
-    client = orders.client
-    client.ask("find_coordinator", 1, key="tx", key_type=1)
-    asked = {"transaction_timeout": 600_000, "producer_id": -1, "producer_epoch": -1}
-    producer_id = client.ask("init_producer_id", 4, transactional_id="tx", **asked).producer_id
-    named = {
-        "v3_and_below_transactional_id": "tx",
-        "v3_and_below_producer_id": producer_id,
-        "v3_and_below_producer_epoch": 0,
-        "v3_and_below_topics": ({"name": "orders", "partitions": (0,)},),
-    }
-    client.ask("add_partitions_to_txn", 3, **named)
-    of_producer = {"producer_id": producer_id, "producer_epoch": 0, "is_transactional": True}
+    producer = Producer(orders.broker, name="tx", timeout_ms=600_000)
+    producer.add_partitions()
+    producer_id, producer_epoch = producer.id_and_epoch
+    of_producer = {"producer_id": producer_id, "producer_epoch": producer_epoch, "is_transactional": True}
     written = orders.produce(_keyed((b"a", b"1"), base_sequence=0, **of_producer), transactional_id="tx")
     assert written.error is Errors.NONE
     orders.produce(_keyed((b"a", b"2")))
@@ -230,7 +223,7 @@ def test_an_open_transaction_keeps_its_records_from_compaction(orders: TopicClie
 def test_a_compacted_topic_takes_no_record_without_a_key(orders: TopicClient) -> None:
     _configure(orders, cleanup_policy="compact")
 
-    orders.client.send("produce", 9, acks=-1, topic_data=_one(batch(b"v")))
+    orders.client.send("produce", 9, acks=-1, topic_data=one("orders", 0, batch(b"v")))
     answer = orders.client.take("produce", 9).responses[0].partition_responses[0]
 
     assert answer.error_code == Errors.INVALID_RECORD
@@ -282,7 +275,3 @@ def test_what_is_not_on_the_disk_yet_stays_in_memory() -> None:
     log.trim()
 
     assert len(log.batches_before(2)) == 0
-
-
-def _one(records: bytes) -> tuple[dict[str, Any], ...]:
-    return ({"name": "orders", "partition_data": ({"index": 0, "records": records},)},)

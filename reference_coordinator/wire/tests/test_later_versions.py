@@ -110,7 +110,7 @@ def test_a_transactional_commit_by_topic_id_is_judged_by_name_and_answered_by_id
         (None, 0): Errors.UNKNOWN_TOPIC_ID,
     }
     assert producer.fetch() == -1
-    assert producer.end(5).error_code == Errors.NONE
+    assert producer.end(5) == Errors.NONE
     assert producer.fetch() == 7
 
 

@@ -1,0 +1,3 @@
+from reference_coordinator.tests.fixtures import each_family
+
+__all__ = ["each_family"]
