@@ -15,7 +15,7 @@ from typing import Final
 
 from reference_coordinator.tests.mutated_frames import mutated_frames
 from reference_coordinator.tests.server_process import server_process
-from reference_coordinator.tests.wire_client import read_response, request_frame
+from reference_coordinator.tests.wire_client import join_frame, read_response, request_frame
 
 _CONNECTIONS: Final = 16
 _PATIENCE_S: Final = 0.05
@@ -97,15 +97,8 @@ def _neighbour(port: int, pipe: "Connection[object, object]") -> None:
     """Be the only member of a group, and heartbeat until somebody says that it is enough."""
     with socket.create_connection(("127.0.0.1", port), timeout=_TIMEOUT_S) as connection:
         ask(connection, request_frame("find_coordinator", 0, key="healthy"))
-        join = request_frame(
-            "join_group",
-            3,
-            group_id="healthy",
-            session_timeout=_TIMEOUT_S * 1000,
-            rebalance_timeout=_TIMEOUT_S * 1000,
-            protocol_type="consumer",
-            protocols=({"name": "range", "metadata": b""},),
-        )
+        times = {"session_timeout": _TIMEOUT_S * 1000, "rebalance_timeout": _TIMEOUT_S * 1000}
+        join = join_frame(group_id="healthy", **times)
         joined = read_response("join_group", 3, ask(connection, join))
         member = {
             "group_id": "healthy",

@@ -11,7 +11,7 @@ from typing import Final
 
 from reference_coordinator.tests.attack import ask, exactly
 from reference_coordinator.tests.server_process import ServerProcess, server_process
-from reference_coordinator.tests.wire_client import read_response, request_frame
+from reference_coordinator.tests.wire_client import join_frame, read_response, request_frame
 
 KINDS: Final = ("heartbeats", "commits", "groups")
 _IN_FLIGHT: Final = 100
@@ -45,15 +45,7 @@ def _exchange(client: socket.socket, frames: Iterator[tuple[bytes, ...]], count:
 
 
 def _heartbeats(client: socket.socket) -> Iterator[tuple[bytes, ...]]:
-    join = request_frame(
-        "join_group",
-        3,
-        group_id="g",
-        session_timeout=_SESSION_MS,
-        rebalance_timeout=_SESSION_MS,
-        protocol_type="consumer",
-        protocols=({"name": "range", "metadata": b""},),
-    )
+    join = join_frame(session_timeout=_SESSION_MS, rebalance_timeout=_SESSION_MS)
     joined = read_response("join_group", 3, ask(client, join))
     member = {"group_id": "g", "generation_id": joined.generation_id, "member_id": joined.member_id}
     ask(client, request_frame("sync_group", 2, **member))

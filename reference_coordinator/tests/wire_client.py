@@ -40,6 +40,18 @@ def request_frame(
     return buffer.getvalue()
 
 
+def join_frame(**fields: Any) -> bytes:
+    """Write a JoinGroup of a member that has no id yet."""
+    defaults: dict[str, Any] = {
+        "group_id": "g",
+        "session_timeout": 10_000,
+        "rebalance_timeout": 10_000,
+        "protocol_type": "consumer",
+        "protocols": ({"name": "range", "metadata": b""},),
+    }
+    return request_frame("join_group", 3, **(defaults | fields))
+
+
 def build(entity: Any, fields: dict[str, Any]) -> Any:
     """Make one of kio's entities of plain fields; nested structures are dictionaries."""
     arguments = {}

@@ -7,7 +7,7 @@ from reference_coordinator.broker.listener import CloseConnection, ConnectionId,
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.tests.wire_client import read_response, request_frame
 
-ServedT = TypeVar("ServedT", Listener, Cluster)
+ServedT = TypeVar("ServedT", bound=Listener | Cluster)
 
 
 class Wire(Generic[ServedT]):

@@ -10,12 +10,13 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.profile.profiles import Profile
 from reference_coordinator.runtime import limits
-from reference_coordinator.tests.wire_broker import WireBroker, WireClient, elected
+from reference_coordinator.tests.wire_broker import WireBroker, elected
+from reference_coordinator.tests.wire_connection import Client
 from reference_coordinator.tests.wire_topic_client import TopicClient, batch
 
 
 def _sizes(
-    client: WireClient, version: int, topics: tuple[dict[str, object], ...] | None = None
+    client: Client, version: int, topics: tuple[dict[str, object], ...] | None = None
 ) -> dict[tuple[str, int], int]:
     (result,) = client.ask("describe_log_dirs", version, topics=topics).results
     assert (result.error_code, result.log_dir) == (Errors.NONE, "/tmp/kafka-logs")
@@ -92,7 +93,7 @@ def test_the_size_of_the_offsets_log_is_not_counted_anew_for_who_asks_again(
     )
 
 
-def _quorum(client: WireClient, topic: str = "__cluster_metadata", partition: int = 0) -> Any:  # noqa: ANN401
+def _quorum(client: Client, topic: str = "__cluster_metadata", partition: int = 0) -> Any:  # noqa: ANN401
     partitions = ({"partition_index": partition},)
     return client.ask("describe_quorum", 2, topics=({"topic_name": topic, "partitions": partitions},))
 

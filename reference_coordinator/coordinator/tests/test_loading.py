@@ -188,3 +188,59 @@ def test_a_group_loads_with_its_offsets(profile: str) -> None:
 
     assert broker.fetch(0) == [(2, Errors.NONE)]
     assert broker.describe().members[0].member_assignment == b"m"
+
+
+@pytest.mark.parametrize(("profile", "state", "found"), [(SCALA, "Empty", 7), (JAVA, "Dead", -1)])
+def test_offsets_outlive_their_groups_tombstone_on_scala_only(profile: str, state: str, found: int) -> None:
+    broker = loaded(profile, group_record(), offset(7), GROUP_TOMBSTONE)
+
+    assert broker.state() == state
+    assert broker.fetch(0) == [(found, Errors.NONE)]
+
+
+@pytest.mark.parametrize(("profile", "state"), [(SCALA, "Dead"), (JAVA, "Empty")])
+def test_a_group_outlives_its_offsets_tombstone_on_java_only(profile: str, state: str) -> None:
+    assert loaded(profile, offset(7), OFFSET_TOMBSTONE).state() == state
+
+
+def test_an_offset_after_a_tombstone_brings_the_group_back(profile: str) -> None:
+    broker = loaded(profile, group_record(), GROUP_TOMBSTONE, offset(7))
+
+    assert (broker.state(), broker.describe().protocol_type) == ("Empty", "")
+    assert broker.fetch(0) == [(7, Errors.NONE)]
+
+
+def test_records_may_be_loaded_bit_by_bit(profile: str) -> None:
+    broker = elected(profile)
+    for record in (offset(1), offset(2)):
+        broker.coordinator.load(0, [record])
+        assert broker.send(heartbeat("m")).error is Errors.NONE
+
+    broker.settle(broker.coordinator.finish_loading(0, now_ms=broker.now))
+
+    assert broker.fetch(0) == [(2, Errors.NONE)]
+    assert broker.send(heartbeat("m")).error is Errors.UNKNOWN_MEMBER_ID
+
+
+def test_a_load_that_is_given_up_leaves_nothing() -> None:
+    broker = elected(JAVA)
+    broker.coordinator.load(0, [offset(1)])
+    broker.unload()
+    assert broker.send(heartbeat("m")).error is Errors.NOT_COORDINATOR
+
+    broker.take_over()
+
+    assert broker.state() == "Dead"
+
+
+def test_on_scala_a_load_goes_on_to_its_end_before_it_is_undone() -> None:
+    broker = elected(SCALA)
+    broker.coordinator.load(0, [offset(1)])
+    broker.unload()
+    assert broker.send(heartbeat("m")).error is Errors.NONE
+
+    broker.settle(broker.coordinator.finish_loading(0, now_ms=broker.now))
+
+    assert broker.send(heartbeat("m")).error is Errors.NOT_COORDINATOR
+    broker.take_over()
+    assert broker.state() == "Dead"

@@ -3,14 +3,7 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import GenerationId, GroupId, MemberId, Millis
-from reference_coordinator.core.records import (
-    CoordinatorRecord,
-    GroupMetadataRecord,
-    GroupMetadataTombstone,
-    OffsetCommitRecord,
-    OffsetCommitTombstone,
-)
+from reference_coordinator.core.ids import GroupId
 from reference_coordinator.messages import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -19,7 +12,6 @@ from reference_coordinator.messages import (
     OffsetFetchRequestGroup,
     OffsetFetchResponse,
 )
-from reference_coordinator.tests.calls import Call
 from reference_coordinator.tests.kit import (
     JAVA,
     SCALA,
@@ -236,105 +228,7 @@ def test_a_group_that_outgrew_the_maximum_rebalances_when_loaded(broker: Broker)
     broker.restart(**{"group.max.size": "2"})
 
     assert broker.state() == "PreparingRebalance"
-    calls: list[Call] = [broker.send(join(each)) for each in members]
+    calls = [broker.send(join(each)) for each in members]
     assert calls[2].error is Errors.GROUP_MAX_SIZE_REACHED
     broker.elapse(20_000)
     assert [call.join.generation_id for call in calls[:2]] == [2, 2]
-
-
-def group_record(*, generation: int = 3, kind: str = "consumer") -> GroupMetadataRecord:
-    return GroupMetadataRecord(
-        group_id=GroupId("g"),
-        protocol_type=kind,
-        generation_id=GenerationId(generation),
-        protocol=None,
-        leader=None,
-        current_state_timestamp_ms=Millis(-1),
-        members=(),
-    )
-
-
-def offset_record(offset: int) -> OffsetCommitRecord:
-    return OffsetCommitRecord(
-        group_id=GroupId("g"),
-        topic="t",
-        partition=0,
-        offset=offset,
-        leader_epoch=4,
-        metadata="m",
-        commit_timestamp_ms=Millis(0),
-        expire_timestamp_ms=None,
-    )
-
-
-GROUP_TOMBSTONE = GroupMetadataTombstone(group_id=GroupId("g"))
-OFFSET_TOMBSTONE = OffsetCommitTombstone(group_id=GroupId("g"), topic="t", partition=0)
-
-
-def loaded(profile: str, *records: CoordinatorRecord) -> Broker:
-    broker = Broker(profile, owned=False, log=list(records))
-    broker.take_over()
-    return broker
-
-
-@pytest.mark.parametrize(("profile", "state", "offset"), [(SCALA, "Empty", 7), (JAVA, "Dead", -1)])
-def test_offsets_outlive_their_groups_tombstone_on_scala_only(profile: str, state: str, offset: int) -> None:
-    broker = loaded(profile, group_record(), offset_record(7), GROUP_TOMBSTONE)
-
-    assert broker.state() == state
-    assert broker.fetch(0) == [(offset, Errors.NONE)]
-
-
-@pytest.mark.parametrize(("profile", "state"), [(SCALA, "Dead"), (JAVA, "Empty")])
-def test_a_group_outlives_its_offsets_tombstone_on_java_only(profile: str, state: str) -> None:
-    assert loaded(profile, offset_record(7), OFFSET_TOMBSTONE).state() == state
-
-
-def test_the_last_record_of_a_key_counts(profile: str) -> None:
-    broker = loaded(profile, group_record(generation=3), offset_record(1), offset_record(2), group_record())
-
-    assert broker.fetch(0) == [(2, Errors.NONE)]
-    assert broker.describe().protocol_type == "consumer"
-
-
-def test_an_offset_after_a_tombstone_brings_the_group_back(profile: str) -> None:
-    broker = loaded(profile, group_record(), GROUP_TOMBSTONE, offset_record(7))
-
-    assert (broker.state(), broker.describe().protocol_type) == ("Empty", "")
-    assert broker.fetch(0) == [(7, Errors.NONE)]
-
-
-def test_records_may_be_loaded_bit_by_bit(profile: str) -> None:
-    broker = loading(profile)
-    for record in (offset_record(1), offset_record(2)):
-        broker.coordinator.load(0, [record])
-        assert broker.send(heartbeat(MemberId("m"))).error is Errors.NONE
-
-    broker.settle(broker.coordinator.finish_loading(0, now_ms=broker.now))
-
-    assert broker.fetch(0) == [(2, Errors.NONE)]
-    assert broker.send(heartbeat("m")).error is Errors.UNKNOWN_MEMBER_ID
-
-
-def test_a_load_that_is_given_up_leaves_nothing() -> None:
-    broker = loading(JAVA)
-    broker.coordinator.load(0, [offset_record(1)])
-    broker.unload()
-    assert broker.send(heartbeat("m")).error is Errors.NOT_COORDINATOR
-
-    broker.take_over()
-
-    assert broker.state() == "Dead"
-
-
-def test_on_scala_a_load_goes_on_to_its_end_before_it_is_undone() -> None:
-    broker = loading(SCALA)
-    broker.coordinator.load(0, [offset_record(1)])
-    broker.unload()
-    assert broker.send(heartbeat("m")).error is Errors.NONE
-
-    broker.settle(broker.coordinator.finish_loading(0, now_ms=broker.now))
-
-    assert broker.send(heartbeat("m")).error is Errors.NOT_COORDINATOR
-    broker.take_over()
-    assert broker.state() == "Dead"

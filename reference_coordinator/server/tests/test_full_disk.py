@@ -15,11 +15,11 @@ from reference_coordinator.log.directory import DirectoryStore
 from reference_coordinator.log.offsets_log import OffsetsLog
 from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.server.serving import serving
-from reference_coordinator.server.tests.test_server import TIMEOUT_S, Client, listener
+from reference_coordinator.server.tests.test_server import HEARTBEAT, TIMEOUT_S, Client, listener, running
 from reference_coordinator.tests.crashing_disk import CrashingDisk
 from reference_coordinator.tests.kept_broker import DIRECTORY, KeptBroker
 from reference_coordinator.tests.log_kit import append, committed
-from reference_coordinator.tests.wire_client import read_response, request_frame
+from reference_coordinator.tests.wire_client import request_frame
 from reference_coordinator.tests.wire_topic_client import TopicClient, batch
 
 
@@ -96,28 +96,24 @@ def test_answers_wait_for_what_they_tell_of_and_others_are_served() -> None:
     )
 
     def created(client: Client) -> int:
-        code: int = read_response("create_topics", 2, client.receive()).topics[0].error_code
+        code: int = client.take("create_topics", 2).topics[0].error_code
         return code
 
     with serving(listener("3.9"), host="127.0.0.1", port=0) as serves:
         serves.save = save
-        thread = threading.Thread(target=serves.run)
-        thread.start()
-        with Client(serves.port) as first, Client(serves.port) as second:
+        with running(serves), Client(serves.port) as first, Client(serves.port) as second:
             assert second.heartbeat() == Errors.NOT_COORDINATOR
             is_full.set()
-            first.send(create, request_frame("heartbeat", 0, group_id="g"))
+            first.send(create, HEARTBEAT)
             assert failed.wait(TIMEOUT_S)
             while not _is_refused(second, create, created):
                 pass
             assert second.heartbeat() == Errors.NOT_COORDINATOR
             is_full.clear()
             assert created(first) == Errors.NONE
-            assert read_response("heartbeat", 0, first.receive()).error_code == Errors.NOT_COORDINATOR
+            assert first.take("heartbeat", 0).error_code == Errors.NOT_COORDINATOR
             while _is_refused(second, create, created):
                 pass
-        serves.stop()
-        thread.join(TIMEOUT_S)
 
 
 def _is_refused(client: Client, create: bytes, created: Callable[[Client], int]) -> bool:

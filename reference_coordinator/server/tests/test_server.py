@@ -16,8 +16,9 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import profile_for
+from reference_coordinator.server.server import Server
 from reference_coordinator.server.serving import serving
-from reference_coordinator.tests.wire_client import read_response, request_frame
+from reference_coordinator.tests.wire_client import join_frame, read_response, request_frame
 
 TIMEOUT_S = 10
 INITIAL_DELAY_MS = 50
@@ -63,19 +64,26 @@ class Clock:
 
 
 @contextmanager
+def running(serves: Server) -> Iterator[None]:
+    """Serve from a thread of its own, so that blocking clients can be used."""
+    thread = threading.Thread(target=serves.run)
+    thread.start()
+    try:
+        yield
+    finally:
+        serves.stop()
+        thread.join(TIMEOUT_S)
+        assert not thread.is_alive()
+
+
+@contextmanager
 def server(profile: str = "3.9", clock: Clock | None = None) -> Iterator[int]:
-    """Serve from a thread of its own, so that blocking clients can be used; yields the port."""
+    """Serve, and yield the port."""
     with serving(listener(profile), host="127.0.0.1", port=0) as serves:
         if clock is not None:
             serves.now_ms = clock.now_ms  # type: ignore[method-assign] # for this one server
-        thread = threading.Thread(target=serves.run)
-        thread.start()
-        try:
+        with running(serves):
             yield serves.port
-        finally:
-            serves.stop()
-            thread.join(TIMEOUT_S)
-            assert not thread.is_alive()
 
 
 @pytest.fixture(name="port")
@@ -103,6 +111,10 @@ class Client:
         (size,) = struct.unpack(">i", self._exactly(4))
         return self._exactly(size)
 
+    def take(self, api: str, version: int) -> Any:  # noqa: ANN401 - an entity of kio's
+        """Receive a response, and read it."""
+        return read_response(api, version, self.receive())
+
     def is_closed(self) -> bool:
         try:
             return self.socket.recv(1) == b""
@@ -118,8 +130,8 @@ class Client:
         return received
 
     def heartbeat(self) -> int:
-        self.send(request_frame("heartbeat", 0, group_id="g"))
-        code: int = read_response("heartbeat", 0, self.receive()).error_code
+        self.send(HEARTBEAT)
+        code: int = self.take("heartbeat", 0).error_code
         return code
 
 
@@ -130,25 +142,17 @@ def elect(port: int) -> None:
         client.receive()
 
 
-JOIN = request_frame(
-    "join_group",
-    3,
-    group_id="g",
-    session_timeout=10_000,
-    rebalance_timeout=10_000,
-    protocol_type="consumer",
-    protocols=({"name": "range", "metadata": b""},),
-)
+HEARTBEAT = request_frame("heartbeat", 0, group_id="g")
+JOIN = join_frame()
 
 
 def test_frames_are_cut_out_of_the_stream_however_it_comes(port: int) -> None:
-    frame = request_frame("heartbeat", 0, group_id="g")
-    stream = (struct.pack(">i", len(frame)) + frame) * 3
+    stream = (struct.pack(">i", len(HEARTBEAT)) + HEARTBEAT) * 3
     with Client(port) as client:
         for chunk in (stream[:2], stream[2:9], stream[9:-1], stream[-1:]):
             client.socket.sendall(chunk)
 
-        codes = [read_response("heartbeat", 0, client.receive()).error_code for _ in range(3)]
+        codes = [client.take("heartbeat", 0).error_code for _ in range(3)]
 
     assert codes == [Errors.NOT_COORDINATOR] * 3
 
@@ -180,11 +184,11 @@ def test_a_client_that_goes_away_in_mid_frame_harms_nobody(port: int) -> None:
 def test_a_parked_request_is_answered_when_its_time_comes(port: int) -> None:
     elect(port)
     with Client(port) as parked, Client(port) as other:
-        parked.send(JOIN, request_frame("heartbeat", 0, group_id="g"))
+        parked.send(JOIN, HEARTBEAT)
 
         assert other.heartbeat() == Errors.UNKNOWN_MEMBER_ID
-        assert read_response("join_group", 3, parked.receive()).generation_id == 1
-        assert read_response("heartbeat", 0, parked.receive()).error_code == Errors.UNKNOWN_MEMBER_ID
+        assert parked.take("join_group", 3).generation_id == 1
+        assert parked.take("heartbeat", 0).error_code == Errors.UNKNOWN_MEMBER_ID
 
 
 def test_a_parked_client_that_goes_away_harms_nobody() -> None:
@@ -198,7 +202,7 @@ def test_a_parked_client_that_goes_away_harms_nobody() -> None:
         for _ in range(2):
             clock.put_forward(port, INITIAL_DELAY_MS)
 
-        assert read_response("join_group", 3, other.receive()).generation_id == 1
+        assert other.take("join_group", 3).generation_id == 1
 
 
 @pytest.mark.parametrize(("profile", "is_reported"), [("2.8.2", False), ("3.9", True)])
@@ -207,7 +211,7 @@ def test_a_server_stops_with_clients_parked(profile: str, *, is_reported: bool) 
         elect(port)
         member, newcomer = Client(port), Client(port)
         member.send(JOIN)
-        member_id = read_response("join_group", 3, member.receive()).member_id
+        member_id = member.take("join_group", 3).member_id
         assignment = ({"member_id": member_id, "assignment": b"a"},)
         of_member: Any = {"group_id": "g", "generation_id": 1, "member_id": member_id}
         member.send(request_frame("sync_group", 0, **of_member, assignments=assignment))
@@ -216,10 +220,10 @@ def test_a_server_stops_with_clients_parked(profile: str, *, is_reported: bool) 
         errors = None
         while errors != Errors.REBALANCE_IN_PROGRESS:
             member.send(request_frame("heartbeat", 0, **of_member))
-            errors = read_response("heartbeat", 0, member.receive()).error_code
+            errors = member.take("heartbeat", 0).error_code
     with member, newcomer:
         if is_reported:
-            answer = read_response("join_group", 3, newcomer.receive())
+            answer = newcomer.take("join_group", 3)
             assert answer.error_code == Errors.NOT_COORDINATOR
         assert newcomer.is_closed()
 
@@ -262,44 +266,34 @@ def test_frames_that_come_together_are_answered_in_their_order(port: int) -> Non
 
 
 def test_what_came_before_a_malformed_frame_is_answered_and_nothing_behind_it(port: int) -> None:
-    heartbeat = request_frame("heartbeat", 0, group_id="g")
     with Client(port) as client:
-        client.send(heartbeat, b"no request", heartbeat)
+        client.send(HEARTBEAT, b"no request", HEARTBEAT)
 
-        assert read_response("heartbeat", 0, client.receive()).error_code == Errors.NOT_COORDINATOR
+        assert client.take("heartbeat", 0).error_code == Errors.NOT_COORDINATOR
         assert client.is_closed()
 
 
 def test_what_came_before_a_size_that_is_none_is_answered(port: int) -> None:
-    heartbeat = request_frame("heartbeat", 0, group_id="g")
     with Client(port) as client:
-        client.socket.sendall(struct.pack(">i", len(heartbeat)) + heartbeat + struct.pack(">i", -1))
+        client.socket.sendall(struct.pack(">i", len(HEARTBEAT)) + HEARTBEAT + struct.pack(">i", -1))
 
-        assert read_response("heartbeat", 0, client.receive()).error_code == Errors.NOT_COORDINATOR
+        assert client.take("heartbeat", 0).error_code == Errors.NOT_COORDINATOR
         assert client.is_closed()
 
 
 def test_a_session_that_a_heartbeat_prolonged_ends_all_the_same() -> None:
     clock = Clock()
-    join = request_frame(
-        "join_group",
-        3,
-        group_id="g",
-        session_timeout=SESSION_MS,
-        rebalance_timeout=TIMEOUT_S * 10_000,
-        protocol_type="consumer",
-        protocols=({"name": "range", "metadata": b""},),
-    )
+    join = join_frame(session_timeout=SESSION_MS, rebalance_timeout=TIMEOUT_S * 10_000)
     with server(clock=clock) as port, Client(port) as silent, Client(port) as newcomer:
         elect(port)
         silent.send(join)
         clock.put_forward(port, INITIAL_DELAY_MS)
-        member_id = read_response("join_group", 3, silent.receive()).member_id
+        member_id = silent.take("join_group", 3).member_id
         of_member: Any = {"group_id": "g", "generation_id": 1, "member_id": member_id}
         silent.send(request_frame("sync_group", 0, **of_member), request_frame("heartbeat", 0, **of_member))
         silent.receive()
-        assert read_response("heartbeat", 0, silent.receive()).error_code == Errors.NONE
+        assert silent.take("heartbeat", 0).error_code == Errors.NONE
         newcomer.send(JOIN)
         clock.put_forward(port, SESSION_MS)
 
-        assert read_response("join_group", 3, newcomer.receive()).leader != member_id
+        assert newcomer.take("join_group", 3).leader != member_id

@@ -2,7 +2,6 @@
 
 import socket
 import struct
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,15 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.profile.api_versions import Api, served_ranges
 from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.server.serving import serving
-from reference_coordinator.server.tests.test_server import JOIN, TIMEOUT_S, Client, elect, listener
+from reference_coordinator.server.tests.test_server import (
+    HEARTBEAT,
+    JOIN,
+    TIMEOUT_S,
+    Client,
+    elect,
+    listener,
+    running,
+)
 from reference_coordinator.tests.attack import ask, attack
 from reference_coordinator.tests.mutated_frames import apis_of, seed_frames
 from reference_coordinator.tests.server_process import ServerProcess, server_process
@@ -23,7 +30,6 @@ from reference_coordinator.wire import read_request, write_response
 
 MIB = 1 << 20
 FRAMES = 4_000
-HEARTBEAT = request_frame("heartbeat", 0, group_id="g")
 
 
 def connected(server: ServerProcess) -> socket.socket:
@@ -79,18 +85,18 @@ def test_a_handler_that_fails_is_answered_and_logged_with_its_frame(
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("on purpose")
 
-    with serving(lambda _host, _port: broken, host="127.0.0.1", port=0) as serves:
-        thread = threading.Thread(target=serves.run)
-        thread.start()
-        with Client(serves.port) as victim, Client(serves.port) as other:
-            handle = broken.apis.handle
-            broken.apis.handle = fail  # type: ignore[method-assign, assignment] # a fault of ours
-            assert victim.heartbeat() == Errors.UNKNOWN_SERVER_ERROR
-            broken.apis.handle = handle  # type: ignore[method-assign]
-            assert victim.heartbeat() == Errors.NOT_COORDINATOR
-            assert other.heartbeat() == Errors.NOT_COORDINATOR
-        serves.stop()
-        thread.join(TIMEOUT_S)
+    with (
+        serving(lambda _host, _port: broken, host="127.0.0.1", port=0) as serves,
+        running(serves),
+        Client(serves.port) as victim,
+        Client(serves.port) as other,
+    ):
+        handle = broken.apis.handle
+        broken.apis.handle = fail  # type: ignore[method-assign, assignment] # a fault of ours
+        assert victim.heartbeat() == Errors.UNKNOWN_SERVER_ERROR
+        broken.apis.handle = handle  # type: ignore[method-assign]
+        assert victim.heartbeat() == Errors.NOT_COORDINATOR
+        assert other.heartbeat() == Errors.NOT_COORDINATOR
 
     assert HEARTBEAT.hex() in caplog.text
     assert "on purpose" in caplog.text
@@ -124,24 +130,20 @@ def test_an_answer_that_has_no_bytes_is_an_error_and_the_connection_stays() -> N
             struct.pack(">ih", 1, 5) + b"range" + struct.pack(">i", 0),
         )
     )
-    with serving(listener("3.9"), host="127.0.0.1", port=0) as serves:
-        thread = threading.Thread(target=serves.run)
-        thread.start()
+    with serving(listener("3.9"), host="127.0.0.1", port=0) as serves, running(serves):
         elect(serves.port)
         with Client(serves.port) as owner, Client(serves.port) as caller:
             owner.send(join)
-            assert read_response("join_group", 2, owner.receive()).error_code == Errors.NONE
+            assert owner.take("join_group", 2).error_code == Errors.NONE
             for _ in range(2):
                 caller.send(request_frame("list_groups", 2))
-                listed = read_response("list_groups", 2, caller.receive())
+                listed = caller.take("list_groups", 2)
                 assert listed.error_code == Errors.UNKNOWN_SERVER_ERROR
                 assert not listed.groups
             caller.send(request_frame("describe_groups", 3, groups=("g",)))
-            (group,) = read_response("describe_groups", 3, caller.receive()).groups
+            (group,) = caller.take("describe_groups", 3).groups
             assert group.error_code == Errors.UNKNOWN_SERVER_ERROR
             assert owner.heartbeat() != Errors.UNKNOWN_SERVER_ERROR
-        serves.stop()
-        thread.join(TIMEOUT_S)
 
 
 @pytest.mark.slow

@@ -19,7 +19,6 @@ from reference_coordinator.messages import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
     ConsumerGroupHeartbeatRequest,
-    JoinGroupRequestProtocol,
 )
 from reference_coordinator.runtime.error_responses import refusal_response
 from reference_coordinator.tests.kit import Broker
@@ -219,8 +218,7 @@ def test_a_joining_consumer_learns_that_a_classic_member_cannot_be_read(release:
 def joined_raw(consumers: Consumers, metadata: bytes, *, protocol_type: str = "consumer") -> None:
     """Have a classic group whose only member brings such metadata."""
     classic = Classic(consumers)
-    protocol = JoinGroupRequestProtocol(name="range", metadata=metadata)
-    call = classic.join_with(protocol, protocol_type=protocol_type)
+    call = classic.join_with({"range": metadata}, kind=protocol_type)
     consumers.broker.elapse(3_000)
     classic.joined(call)
 
@@ -237,10 +235,7 @@ def test_who_leaves_learns_why_a_group_cannot_become_classic(release: str, heade
     consumers.beat(heartbeat_of("bob", 0, names=("t",)))
     for name in ("range", "custom"):
         # Only the protocol is chosen that all classic members have, and nobody has read its metadata.
-        protocols = {name: subscription("t"), "sticky": header}
-        call = Classic(consumers).join_with(
-            *(JoinGroupRequestProtocol(name=each, metadata=data) for each, data in protocols.items())
-        )
+        call = Classic(consumers).join_with({name: subscription("t"), "sticky": header})
         assert call.error is Errors.NONE
 
     assert refusal(consumers, heartbeat_of("bob", -1)) == (

@@ -1,11 +1,13 @@
 """Groups that go from the classic to the consumer protocol and back while they have members."""
 
 import struct
+from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import GenerationId, GroupId, GroupInstanceId, MemberId, Millis
+from reference_coordinator.core.ids import MemberId
 from reference_coordinator.groups.consumer.embedded_protocol import (
     assignment_orders,
     deserialize_consumer_protocol_assignment,
@@ -13,23 +15,14 @@ from reference_coordinator.groups.consumer.embedded_protocol import (
 )
 from reference_coordinator.groups.consumer.tests.consumer_kit import (
     EVERY_RELEASE,
-    GROUP,
     Consumers,
     described,
     heartbeat_of,
 )
-from reference_coordinator.messages import (
-    HeartbeatRequest,
-    JoinGroupRequest,
-    JoinGroupRequestProtocol,
-    JoinGroupResponse,
-    LeaveGroupRequest,
-    MemberIdentity,
-    SyncGroupRequest,
-    SyncGroupRequestAssignment,
-)
+from reference_coordinator.messages import JoinGroupRequestProtocol, JoinGroupResponse
 from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.tests.calls import Call
+from reference_coordinator.tests.kit import heartbeat, join, leave, sync
 
 Owned = tuple[tuple[str, tuple[int, ...]], ...]
 ANY = profile_for("4.3")
@@ -48,32 +41,24 @@ class Classic:
 
     def __init__(self, consumers: Consumers, *, instance: str | None = None) -> None:
         self.consumers = consumers
-        self.instance = None if instance is None else GroupInstanceId(instance)
+        self.instance = instance
         self.member_id = MemberId("")
-        self.generation = GenerationId(-1)
+        self.generation = -1
 
     def join(
         self, *topics: str, owned: Owned = (), version: int = 3, names: tuple[str, ...] = ("range",)
     ) -> Call:
         """Send a JoinGroup."""
         metadata = subscription(*(topics or ("t",)), owned=owned)
-        protocols = tuple(JoinGroupRequestProtocol(name=each, metadata=metadata) for each in names)
-        return self.join_with(*protocols, version=version)
+        return self.join_with(dict.fromkeys(names, metadata), version=version)
 
-    def join_with(
-        self, *protocols: JoinGroupRequestProtocol, protocol_type: str = "consumer", version: int = 3
-    ) -> Call:
+    def join_with(self, metadata: Mapping[str, bytes], *, kind: str = "consumer", version: int = 3) -> Call:
         """Send a JoinGroup with protocols as they are."""
-        request = JoinGroupRequest(
-            group_id=GROUP,
-            session_timeout_ms=Millis(10_000),
-            rebalance_timeout_ms=Millis(20_000),
-            member_id=self.member_id,
-            group_instance_id=self.instance,
-            protocol_type=protocol_type,
-            protocols=protocols,
+        protocols = (JoinGroupRequestProtocol(name=each, metadata=data) for each, data in metadata.items())
+        request = join(self.member_id, instance=self.instance, kind=kind)
+        return self.consumers.broker.send(
+            replace(request, protocols=tuple(protocols)), version=5 if self.instance else version
         )
-        return self.consumers.broker.send(request, version=5 if self.instance else version)
 
     def joined(self, call: Call) -> JoinGroupResponse:
         """Take in the answer to a JoinGroup."""
@@ -82,32 +67,17 @@ class Classic:
         self.member_id, self.generation = response.member_id, response.generation_id
         return response
 
-    def sync(self, *assignments: tuple[MemberId, bytes]) -> Call:
+    def sync(self, assignments: dict[MemberId, bytes] | None = None) -> Call:
         """Send a SyncGroup."""
-        request = SyncGroupRequest(
-            group_id=GROUP,
-            generation_id=self.generation,
-            member_id=self.member_id,
-            group_instance_id=self.instance,
-            protocol_type="consumer",
-            protocol_name="range",
-            assignments=tuple(
-                SyncGroupRequestAssignment(member_id=member, assignment=assignment)
-                for member, assignment in assignments
-            ),
+        request = sync(
+            self.member_id, self.generation, instance=self.instance, assignments=assignments, name="range"
         )
-        return self.consumers.broker.send(request)
+        return self.consumers.broker.send(replace(request, protocol_type="consumer"))
 
     def beat(self, generation: int | None = None) -> Errors:
         """Send a heartbeat."""
-        epoch = self.generation if generation is None else GenerationId(generation)
-        request = HeartbeatRequest(
-            group_id=GROUP,
-            generation_id=epoch,
-            member_id=self.member_id,
-            group_instance_id=self.instance,
-        )
-        return self.consumers.broker.send(request).error
+        epoch = self.generation if generation is None else generation
+        return self.consumers.broker.send(heartbeat(self.member_id, epoch, instance=self.instance)).error
 
 
 def owned_of(call: Call) -> Owned:
@@ -130,7 +100,7 @@ def stable_classic(
     classic.joined(call)
     if user_data:
         assignment = assignment[:-4] + struct.pack(">i", len(user_data)) + user_data
-    classic.sync((classic.member_id, assignment))
+    classic.sync({classic.member_id: assignment})
     return classic
 
 
@@ -227,8 +197,7 @@ def test_an_assignment_with_a_length_beyond_its_bytes_refuses_the_conversion(rel
 def test_an_empty_group_gives_its_id_to_either_protocol(release: str) -> None:
     consumers = Consumers.on(release, {"group.consumer.migration.policy": "disabled"}, t=3)
     classic = stable_classic(consumers)
-    leave = LeaveGroupRequest(group_id=GROUP, members=(MemberIdentity(member_id=classic.member_id),))
-    consumers.broker.send(leave)
+    consumers.broker.send(leave(classic.member_id))
     assert consumers.broker.state() == "Empty"
 
     assert consumers.error(heartbeat_of("bob", 0, names=("t",))) is Errors.NONE
@@ -276,8 +245,7 @@ def test_classic_members_join_a_group_of_consumers(consumers: Consumers) -> None
     first.joined(first.join())
     assert Classic(consumers).join(names=("other",)).error is Errors.INCONSISTENT_GROUP_PROTOCOL
 
-    leavers = (MemberIdentity(member_id=MemberId("bob")), MemberIdentity(member_id=MemberId("none")))
-    left = consumers.broker.send(LeaveGroupRequest(group_id=GroupId("g"), members=leavers))
+    left = consumers.broker.send(leave("bob", "none"))
     assert left.leave_errors == [Errors.NONE, Errors.UNKNOWN_MEMBER_ID]
     assert consumers.broker.state() == "PreparingRebalance"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import GenerationId, GroupId, GroupInstanceId, MemberId
+from reference_coordinator.core.ids import GroupId
 from reference_coordinator.groups.consumer.tests.consumer_kit import (
     GROUP,
     Consumers,
@@ -12,16 +12,12 @@ from reference_coordinator.groups.consumer.tests.consumer_kit import (
 from reference_coordinator.messages import (
     ListGroupsRequest,
     ListGroupsResponse,
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-    OffsetDeleteRequest,
-    OffsetDeleteRequestTopic,
     OffsetDeleteResponse,
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchResponse,
 )
+from reference_coordinator.tests import kit
 
 
 def commit(
@@ -34,23 +30,9 @@ def commit(
     instance: str | None = None,
 ) -> Errors:
     """How a commit of one partition goes."""
-    request = OffsetCommitRequest(
-        group_id=GROUP,
-        generation_id_or_member_epoch=GenerationId(epoch),
-        member_id=MemberId(member),
-        group_instance_id=None if instance is None else GroupInstanceId(instance),
-        topics=(
-            OffsetCommitRequestTopic(
-                name="t",
-                partitions=(
-                    OffsetCommitRequestPartition(
-                        partition_index=partition, committed_offset=5, committed_metadata=""
-                    ),
-                ),
-            ),
-        ),
-    )
-    return consumers.broker.send(request, version=version).commit_errors[0]
+    request = kit.commit({partition: 5}, member_id=member, generation=epoch, instance=instance)
+    (error,) = consumers.broker.send(request, version=version).commit_errors
+    return error
 
 
 def fetch(consumers: Consumers, member: str | None, epoch: int) -> tuple[Errors, list[int]]:
@@ -110,12 +92,9 @@ def test_a_fetch_names_the_very_epoch_of_its_member(consumers: Consumers) -> Non
 def test_offsets_of_topics_that_are_read_are_not_deleted(consumers: Consumers) -> None:
     epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
     commit(consumers, "ana", epoch)
-    request = OffsetDeleteRequest(
-        group_id=GROUP, topics=(OffsetDeleteRequestTopic(name="t", partition_indexes=(0,)),)
-    )
 
     def deleted() -> Errors:
-        response = consumers.broker.send(request).as_(OffsetDeleteResponse)
+        response = consumers.broker.send(kit.offset_delete(0)).as_(OffsetDeleteResponse)
         return response.topics[0].partitions[0].error_code
 
     assert deleted() is Errors.GROUP_SUBSCRIBED_TO_TOPIC
