@@ -15,7 +15,7 @@ from typing import Final
 
 from reference_coordinator.tests.mutated_frames import mutated_frames
 from reference_coordinator.tests.server_process import server_process
-from reference_coordinator.tests.wire_client import join_frame, read_response, request_frame
+from reference_coordinator.tests.wire_client import framed, join_frame, read_response, request_frame
 
 _CONNECTIONS: Final = 16
 _PATIENCE_S: Final = 0.05
@@ -77,7 +77,12 @@ def attack(directory: Path, *, profile: str, frames: int, seed: int = 0) -> Outc
 
 def ask(connection: socket.socket, frame: bytes) -> bytes:
     """Send a frame, and return the answer."""
-    connection.sendall(struct.pack(">i", len(frame)) + frame)
+    connection.sendall(framed(frame))
+    return received(connection)
+
+
+def received(connection: socket.socket) -> bytes:
+    """Receive a frame."""
     (size,) = struct.unpack(">i", exactly(connection, 4))
     return exactly(connection, size)
 
@@ -153,14 +158,13 @@ class _Attackers:
             return
         self._until_s[connection] = time.monotonic() + _PATIENCE_S
         try:
-            connection.sendall(struct.pack(">i", len(frame)) + frame)
+            connection.sendall(framed(frame))
         except OSError:
             self._replace(connection)
 
     def _receive(self, connection: socket.socket) -> None:
         try:
-            (size,) = struct.unpack(">i", exactly(connection, 4))
-            exactly(connection, size)
+            received(connection)
         except OSError:
             self._closed += 1
             self._replace(connection)

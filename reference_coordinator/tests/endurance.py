@@ -2,16 +2,15 @@
 
 import argparse
 import socket
-import struct
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from reference_coordinator.tests.attack import ask, exactly
+from reference_coordinator.tests.attack import ask, received
 from reference_coordinator.tests.server_process import ServerProcess, server_process
-from reference_coordinator.tests.wire_client import join_frame, read_response, request_frame
+from reference_coordinator.tests.wire_client import framed, join_frame, read_response, request_frame
 
 KINDS: Final = ("heartbeats", "commits", "groups")
 _IN_FLIGHT: Final = 100
@@ -38,10 +37,9 @@ def _exchange(client: socket.socket, frames: Iterator[tuple[bytes, ...]], count:
         round_ = [next(frames) for _ in range(min(left, _IN_FLIGHT))]
         left -= len(round_)
         sent = [frame for each in round_ for frame in each]
-        client.sendall(b"".join(struct.pack(">i", len(frame)) + frame for frame in sent))
+        client.sendall(b"".join(map(framed, sent)))
         for _ in sent:
-            (size,) = struct.unpack(">i", exactly(client, 4))
-            exactly(client, size)
+            received(client)
 
 
 def _heartbeats(client: socket.socket) -> Iterator[tuple[bytes, ...]]:

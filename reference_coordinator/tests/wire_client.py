@@ -5,6 +5,7 @@ What kio has no classes for, `test_later_versions` pins byte by byte.
 
 import dataclasses
 import io
+import struct
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -50,6 +51,11 @@ def join_frame(**fields: Any) -> bytes:
         "protocols": ({"name": "range", "metadata": b""},),
     }
     return request_frame("join_group", 3, **(defaults | fields))
+
+
+def framed(frame: bytes) -> bytes:
+    """Put a frame's size before it, as on a connection."""
+    return struct.pack(">i", len(frame)) + frame
 
 
 def build(entity: Any, fields: dict[str, Any]) -> Any:

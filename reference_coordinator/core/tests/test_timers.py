@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,84 +13,55 @@ def fired(timers: Timers[str, str], now_ms: int) -> list[tuple[int, str]]:
     return found
 
 
-def test_deadlines_fire_in_the_order_of_their_times() -> None:
+Step = tuple[str, int | None]
+"""A key, and when its deadline is; none if it is cancelled."""
+
+
+def after(*steps: Step) -> Timers[str, str]:
+    """Timers on which so much was done; a deadline names its step."""
     timers: Timers[str, str] = Timers()
-    timers.schedule("late", 20, "second")
-    timers.schedule("early", 10, "first")
-
-    assert fired(timers, 30) == [(10, "first"), (20, "second")]
-
-
-def test_ties_fire_in_scheduling_order() -> None:
-    timers: Timers[str, str] = Timers()
-    for name in ("c", "a", "b"):
-        timers.schedule(name, 10, name)
-
-    assert [name for _, name in fired(timers, 10)] == ["c", "a", "b"]
+    for number, (key, at_ms) in enumerate(steps, 1):
+        if at_ms is None:
+            timers.cancel(key)
+        else:
+            timers.schedule(key, at_ms, f"{key}{number}")
+    return timers
 
 
-def test_a_key_has_one_deadline_and_the_last_one_counts() -> None:
-    timers: Timers[str, str] = Timers()
-    timers.schedule("key", 10, "old")
-    timers.schedule("key", 20, "new")
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([("late", 20), ("early", 10)], [(10, "early2"), (20, "late1")]),
+        ([("c", 10), ("a", 10), ("b", 10)], [(10, "c1"), (10, "a2"), (10, "b3")]),
+        ([("key", 10), ("key", 20)], [(20, "key2")]),
+        ([("a", 10), ("b", 10), ("a", 10)], [(10, "b2"), (10, "a3")]),
+        ([("key", 10), ("key", None), ("no such key", None)], []),
+        ([("key", 10), ("key", 30), ("key", 20)], [(20, "key3")]),
+        ([("key", 10), ("key", None), ("key", 5)], [(5, "key3")]),
+    ],
+    ids=[
+        "in the order of their times",
+        "ties in scheduling order",
+        "of one key the last counts",
+        "rescheduled to a new place among ties",
+        "cancelled",
+        "moved away and back",
+        "free again after it was cancelled",
+    ],
+)
+def test_deadlines_fire(steps: list[Step], expected: list[tuple[int, str]]) -> None:
+    timers = after(*steps)
 
-    assert fired(timers, 10) == []
-    assert fired(timers, 20) == [(20, "new")]
-
-
-def test_rescheduling_takes_a_new_place_among_ties() -> None:
-    timers: Timers[str, str] = Timers()
-    timers.schedule("a", 10, "a")
-    timers.schedule("b", 10, "b")
-    timers.schedule("a", 10, "a")
-
-    assert [name for _, name in fired(timers, 10)] == ["b", "a"]
-
-
-def test_a_cancelled_deadline_never_fires() -> None:
-    timers: Timers[str, str] = Timers()
-    timers.schedule("key", 10, "deadline")
-    timers.cancel("key")
-    timers.cancel("no such key")
-
-    assert timers.next_deadline() is None
-    assert fired(timers, 100) == []
+    assert timers.next_deadline() == (expected[0][0] if expected else None)
+    assert fired(timers, 9) == [each for each in expected if each[0] < 10]
+    assert fired(timers, 100) == [each for each in expected if each[0] >= 10]
 
 
 def test_the_next_deadline_ignores_what_was_replaced() -> None:
-    timers: Timers[str, str] = Timers()
-    timers.schedule("key", 10, "old")
-    timers.schedule("key", 50, "new")
-    timers.schedule("other", 30, "other")
+    timers = after(("key", 10), ("key", 50), ("other", 30))
 
     assert timers.next_deadline() == 30
-    assert timers.deadline_of("key") == "new"
-
-
-def test_nothing_fires_before_its_time() -> None:
-    timers: Timers[str, str] = Timers()
-    timers.schedule("key", 10, "deadline")
-
-    assert timers.pop_due(Millis(9)) is None
-    assert fired(timers, 10) == [(10, "deadline")]
-
-
-def test_a_deadline_that_moves_away_fires_at_its_new_time_and_once() -> None:
-    timers: Timers[str, str] = Timers()
-    for at_ms in (10, 30, 20):
-        timers.schedule("key", at_ms, f"at {at_ms}")
-
-    assert timers.next_deadline() == 20
-    assert fired(timers, 100) == [(20, "at 20")]
-
-
-def test_a_key_that_was_cancelled_is_free_for_another_deadline() -> None:
-    timers: Timers[str, str] = Timers()
-    timers.schedule("key", 10, "old")
-    timers.cancel("key")
-    timers.schedule("key", 5, "new")
-
-    assert fired(timers, 100) == [(5, "new")]
+    assert timers.deadline_of("key") == "key2"
 
 
 @given(

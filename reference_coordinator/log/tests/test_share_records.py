@@ -78,11 +78,17 @@ def test_a_record_is_read_as_it_was_written(record: ShareGroupRecord) -> None:
     assert group_record_bytes(record) == (len(key), None if value is None else len(value))
 
 
-@pytest.mark.parametrize("record", OF_TOPICS, ids=lambda each: type(each).__name__)
-def test_topics_are_skipped_by_releases_that_hash_them(record: ShareGroupRecord) -> None:
-    key, value = write_record(record, profile_for("4.0"))
+@pytest.mark.parametrize(
+    ("record", "written_by", "read_by"),
+    [*((each, "4.0", "4.1") for each in OF_TOPICS), (VALUES[2], "4.3", "3.9")],
+    ids=["topics", "tombstone of topics", "of a release without share groups"],
+)
+def test_what_a_release_does_not_have_it_skips(
+    record: ShareGroupRecord, written_by: str, read_by: str
+) -> None:
+    key, value = write_record(record, profile_for(written_by))
 
-    assert read_record(key, value, producer_id=NO_PRODUCER_ID, profile=profile_for("4.1")) is None
+    assert read_record(key, value, producer_id=NO_PRODUCER_ID, profile=profile_for(read_by)) is None
 
 
 @pytest.mark.parametrize("value", [b"", b"\0\1", b"\0\0\0"])
@@ -91,9 +97,3 @@ def test_a_damaged_record_is_unreadable(value: bytes) -> None:
 
     with pytest.raises(UnreadableRecordError):
         read_record(key, value, producer_id=NO_PRODUCER_ID, profile=profile_for("4.3"))
-
-
-def test_releases_without_share_groups_skip_their_records() -> None:
-    key, value = write_record(VALUES[2], profile_for("4.3"))
-
-    assert read_record(key, value, producer_id=NO_PRODUCER_ID, profile=profile_for("3.9")) is None

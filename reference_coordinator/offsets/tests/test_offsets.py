@@ -113,17 +113,6 @@ def test_before_the_sync_checks_come_in_kafkas_order(broker: Broker) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("profile", "reported"),
-    [("2.8.2", NONE), (SCALA, Errors.UNKNOWN_MEMBER_ID), (JAVA, Errors.UNKNOWN_MEMBER_ID)],
-)
-def test_an_unknown_instance_id_is_refused_from_3_0(broker: Broker, reported: Errors) -> None:
-    (ana,) = stable_group(broker, join())
-
-    committing = commit({0: 1}, member_id=ana, generation=1, instance="nosuch")
-    assert broker.send(committing).commit_errors == [reported]
-
-
 def test_after_everybody_left_anybody_commits(broker: Broker) -> None:
     (ana,) = stable_group(broker, join())
     broker.send(leave(ana))

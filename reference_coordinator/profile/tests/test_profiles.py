@@ -35,49 +35,38 @@ def test_a_version_has_its_coordinator(version: str, family: CoordinatorFamily) 
     assert profile_for(version).coordinator is family
 
 
-@pytest.mark.parametrize("name", ["", "3", "latest", "3.9-scala", "3.9.2.1", "v3.9"])
-def test_what_is_no_release_is_refused(name: str) -> None:
-    with pytest.raises(UnknownProfileError, match="is no profile"):
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        *((name, "is no profile") for name in ("", "3", "latest", "3.9-scala", "3.9.2.1", "v3.9")),
+        ("2.3", "too old"),
+        ("3.6-java", "no Java coordinator"),
+    ],
+)
+def test_what_is_no_release_with_such_a_coordinator_is_refused(name: str, why: str) -> None:
+    with pytest.raises(UnknownProfileError, match=why):
         profile_for(name)
 
 
-def test_releases_before_2_4_are_refused() -> None:
-    with pytest.raises(UnknownProfileError, match="too old"):
-        profile_for("2.3")
-
-
-def test_the_java_coordinator_is_refused_where_there_was_none() -> None:
-    with pytest.raises(UnknownProfileError, match="no Java coordinator"):
-        profile_for("3.6-java")
-
-
-def test_a_version_without_a_patch_is_the_newest_patch() -> None:
-    behaviour = Behaviour.REJOIN_UPDATES_TIMEOUTS
-
-    assert profile_for("3.3").has(behaviour)
-    assert not profile_for("3.3.1").has(behaviour)
-
-
-def test_a_behaviour_may_come_back_and_forth_between_patches() -> None:
-    behaviour = Behaviour.ONLY_STABLE_GROUPS_EXPIRE_OFFSETS
-    have = [
-        version
-        for version in ("2.8.1", "2.8.2", "3.0.0", "3.0.1", "3.1.0", "3.1.1", "3.2.0")
-        if profile_for(version).has(behaviour)
-    ]
-
-    assert have == ["2.8.2", "3.0.1", "3.1.1", "3.2.0"]
-
-
-def test_heartbeats_in_completing_rebalance_are_fine_from_2_6_1() -> None:
-    behaviour = Behaviour.HEARTBEAT_IN_COMPLETING_REBALANCE_IS_FINE
-
-    assert not profile_for("2.6.0").has(behaviour)
-    assert profile_for("2.6.1").has(behaviour)
-
-
-def test_malformed_subscriptions_throw_from_2_7_to_4_3() -> None:
-    behaviour = Behaviour.MALFORMED_SUBSCRIPTION_THROWS
-    have = [v for v in ("2.6", "2.7", "3.9", "3.9-java", "4.3", "4.4") if profile_for(v).has(behaviour)]
-
-    assert have == ["2.7", "3.9", "3.9-java", "4.3"]
+@pytest.mark.parametrize(
+    ("behaviour", "releases", "have"),
+    [
+        (Behaviour.REJOIN_UPDATES_TIMEOUTS, ["3.3.1", "3.3"], ["3.3"]),
+        (
+            Behaviour.ONLY_STABLE_GROUPS_EXPIRE_OFFSETS,
+            ["2.8.1", "2.8.2", "3.0.0", "3.0.1", "3.1.0", "3.1.1", "3.2.0"],
+            ["2.8.2", "3.0.1", "3.1.1", "3.2.0"],
+        ),
+        (Behaviour.HEARTBEAT_IN_COMPLETING_REBALANCE_IS_FINE, ["2.6.0", "2.6.1"], ["2.6.1"]),
+        (
+            Behaviour.MALFORMED_SUBSCRIPTION_THROWS,
+            ["2.6", "2.7", "3.9", "3.9-java", "4.3", "4.4"],
+            ["2.7", "3.9", "3.9-java", "4.3"],
+        ),
+    ],
+    ids=["without a patch it is the newest", "back and forth between patches", "since", "from to"],
+)
+def test_a_release_has_a_behaviour_in_its_ranges(
+    behaviour: Behaviour, releases: list[str], have: list[str]
+) -> None:
+    assert [each for each in releases if profile_for(each).has(behaviour)] == have

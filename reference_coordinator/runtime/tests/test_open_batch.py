@@ -202,16 +202,12 @@ def test_a_write_is_answered_when_its_batch_is_written(profile: str) -> None:
     assert broker.fetch(0)[0][0] != -1
 
 
-@pytest.mark.parametrize("linger_ms", ["-1", "0"])
-@pytest.mark.parametrize("profile", ["3.9.2-java", "4.4"])
-def test_without_a_linger_a_write_is_answered_at_once(profile: str, linger_ms: str) -> None:
+@pytest.mark.parametrize(
+    ("profile", "linger_ms"),
+    [("3.9.2-java", "-1"), ("3.9.2-java", "0"), ("4.4", "-1"), ("4.4", "0"), ("3.9.2", str(LINGER_MS))],
+)
+def test_without_a_linger_or_on_scala_a_write_is_answered_at_once(profile: str, linger_ms: str) -> None:
     broker = SmallLog(profile, SMALL_LOG | {"group.coordinator.append.linger.ms": linger_ms})
-
-    assert broker.send(commit({0: 7}, group="simple")).commit_errors == [Errors.NONE]
-
-
-def test_the_scala_coordinator_gathers_nothing() -> None:
-    broker = SmallLog("3.9.2", LINGERING)
 
     assert broker.send(commit({0: 7}, group="simple")).commit_errors == [Errors.NONE]
 

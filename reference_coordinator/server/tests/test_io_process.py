@@ -19,6 +19,7 @@ from reference_coordinator.server.io_process import (
     Unpacking,
     header,
 )
+from reference_coordinator.tests.attack import exactly
 
 TIMEOUT_S = 10
 LARGE = bytes(range(256)) * 40_000
@@ -75,15 +76,6 @@ def io_process() -> Iterator[Link]:
 def link_to_an_io_process() -> Iterator[Link]:
     with io_process() as link:
         yield link
-
-
-def exactly(client: socket.socket, size: int) -> bytes:
-    received = b""
-    while len(received) < size:
-        more = client.recv(1 << 16)
-        assert more, "closed"
-        received += more
-    return received
 
 
 def test_a_client_is_announced_carried_and_said_to_be_gone(link: Link) -> None:

@@ -18,7 +18,8 @@ from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.server.server import Server
 from reference_coordinator.server.serving import serving
-from reference_coordinator.tests.wire_client import join_frame, read_response, request_frame
+from reference_coordinator.tests.attack import received
+from reference_coordinator.tests.wire_client import framed, join_frame, read_response, request_frame
 
 TIMEOUT_S = 10
 INITIAL_DELAY_MS = 50
@@ -105,11 +106,10 @@ class Client:
         self.socket.close()
 
     def send(self, *frames: bytes) -> None:
-        self.socket.sendall(b"".join(struct.pack(">i", len(frame)) + frame for frame in frames))
+        self.socket.sendall(b"".join(map(framed, frames)))
 
     def receive(self) -> bytes:
-        (size,) = struct.unpack(">i", self._exactly(4))
-        return self._exactly(size)
+        return received(self.socket)
 
     def take(self, api: str, version: int) -> Any:  # noqa: ANN401 - an entity of kio's
         """Receive a response, and read it."""
@@ -120,14 +120,6 @@ class Client:
             return self.socket.recv(1) == b""
         except ConnectionResetError:
             return True
-
-    def _exactly(self, size: int) -> bytes:
-        received = b""
-        while len(received) < size:
-            chunk = self.socket.recv(size - len(received))
-            assert chunk, "closed"
-            received += chunk
-        return received
 
     def heartbeat(self) -> int:
         self.send(HEARTBEAT)
@@ -147,7 +139,7 @@ JOIN = join_frame()
 
 
 def test_frames_are_cut_out_of_the_stream_however_it_comes(port: int) -> None:
-    stream = (struct.pack(">i", len(HEARTBEAT)) + HEARTBEAT) * 3
+    stream = framed(HEARTBEAT) * 3
     with Client(port) as client:
         for chunk in (stream[:2], stream[2:9], stream[9:-1], stream[-1:]):
             client.socket.sendall(chunk)
@@ -157,18 +149,14 @@ def test_frames_are_cut_out_of_the_stream_however_it_comes(port: int) -> None:
     assert codes == [Errors.NOT_COORDINATOR] * 3
 
 
-@pytest.mark.parametrize("size", [-1, -(2**31), 100 * 1024 * 1024 + 1, 0])
-def test_a_size_that_is_none_closes_the_connection_and_no_other(port: int, size: int) -> None:
+@pytest.mark.parametrize(
+    "sent",
+    [*(struct.pack(">i", size) for size in (-1, -(2**31), 100 * 1024 * 1024 + 1, 0)), framed(b"no request")],
+    ids=["negative", "the most negative", "too large", "nothing", "no request"],
+)
+def test_a_size_or_a_frame_that_is_none_closes_the_connection_and_no_other(port: int, sent: bytes) -> None:
     with Client(port) as bad, Client(port) as good:
-        bad.socket.sendall(struct.pack(">i", size))
-
-        assert bad.is_closed()
-        assert good.heartbeat() == Errors.NOT_COORDINATOR
-
-
-def test_a_malformed_frame_closes_the_connection_and_no_other(port: int) -> None:
-    with Client(port) as bad, Client(port) as good:
-        bad.send(b"no request")
+        bad.socket.sendall(sent)
 
         assert bad.is_closed()
         assert good.heartbeat() == Errors.NOT_COORDINATOR
@@ -265,17 +253,14 @@ def test_frames_that_come_together_are_answered_in_their_order(port: int) -> Non
         assert [client.receive()[:4] for _ in range(50)] == [struct.pack(">i", each) for each in range(50)]
 
 
-def test_what_came_before_a_malformed_frame_is_answered_and_nothing_behind_it(port: int) -> None:
+@pytest.mark.parametrize(
+    "faulty",
+    [framed(b"no request") + framed(HEARTBEAT), struct.pack(">i", -1)],
+    ids=["frame", "size"],
+)
+def test_what_came_before_a_fault_is_answered_and_nothing_behind_it(port: int, faulty: bytes) -> None:
     with Client(port) as client:
-        client.send(HEARTBEAT, b"no request", HEARTBEAT)
-
-        assert client.take("heartbeat", 0).error_code == Errors.NOT_COORDINATOR
-        assert client.is_closed()
-
-
-def test_what_came_before_a_size_that_is_none_is_answered(port: int) -> None:
-    with Client(port) as client:
-        client.socket.sendall(struct.pack(">i", len(HEARTBEAT)) + HEARTBEAT + struct.pack(">i", -1))
+        client.socket.sendall(framed(HEARTBEAT) + faulty)
 
         assert client.take("heartbeat", 0).error_code == Errors.NOT_COORDINATOR
         assert client.is_closed()

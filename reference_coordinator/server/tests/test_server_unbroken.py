@@ -24,7 +24,7 @@ from reference_coordinator.server.tests.test_server import (
 from reference_coordinator.tests.attack import ask, attack
 from reference_coordinator.tests.mutated_frames import apis_of, seed_frames
 from reference_coordinator.tests.server_process import ServerProcess, server_process
-from reference_coordinator.tests.wire_client import read_response, request_frame
+from reference_coordinator.tests.wire_client import framed, read_response, request_frame
 from reference_coordinator.topic_logs.messages import Unanswered
 from reference_coordinator.wire import read_request, write_response
 
@@ -173,7 +173,7 @@ def test_what_comes_behind_a_parked_request_stays_with_the_client(tmp_path: Path
     with server_process(tmp_path, *slow) as server, connected(server) as parked, connected(server) as healthy:
         ask(healthy, request_frame("find_coordinator", 0, key="g"))
         before = server.resident_bytes()
-        parked.sendall(struct.pack(">i", len(JOIN)) + JOIN)
+        parked.sendall(framed(JOIN))
         parked.settimeout(1)
         with pytest.raises(TimeoutError):
             parked.sendall(large * 3)
@@ -187,7 +187,7 @@ def test_a_request_of_many_elements_closes_its_connection_at_once(tmp_path: Path
     frame = struct.pack(">hhihi", 3, 1, 7, -1, topics) + bytes(2 * topics)
     with server_process(tmp_path) as server, connected(server) as greedy, connected(server) as healthy:
         ask(healthy, HEARTBEAT)
-        greedy.sendall(struct.pack(">i", len(frame)) + frame)
+        greedy.sendall(framed(frame))
         assert greedy.recv(1) == b""
         ask(healthy, HEARTBEAT)
 

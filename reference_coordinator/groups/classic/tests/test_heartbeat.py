@@ -90,16 +90,6 @@ def test_checks_come_in_kafkas_order(broker: Broker) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("profile", "reported"),
-    [("2.8.2", Errors.NONE), (SCALA, Errors.UNKNOWN_MEMBER_ID), (JAVA, Errors.UNKNOWN_MEMBER_ID)],
-)
-def test_an_unknown_instance_id_is_refused_from_3_0(broker: Broker, reported: Errors) -> None:
-    (ana,) = stable_group(broker, join())
-
-    assert broker.send(heartbeat(ana, instance="nosuch")).error is reported
-
-
 def test_a_heartbeat_of_another_generation_does_not_keep_the_session(broker: Broker) -> None:
     (ana,) = stable_group(broker, join())
     broker.elapse(SESSION_MS - 1)

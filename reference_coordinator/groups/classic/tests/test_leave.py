@@ -81,15 +81,6 @@ def test_each_leaver_is_judged_by_itself(broker: Broker) -> None:
     assert [each.member_id for each in broker.describe().members] == [ana]
 
 
-@pytest.mark.parametrize(("profile", "reported"), [("2.8.2", Errors.NONE), (SCALA, UNKNOWN), (JAVA, UNKNOWN)])
-def test_a_dynamic_member_with_an_unknown_instance_id_stays_from_3_0(
-    broker: Broker, reported: Errors
-) -> None:
-    (ana,) = stable_group(broker, join())
-
-    assert broker.send(leave((ana, "nosuch"))).leave_errors == [reported]
-
-
 def test_a_pending_member_may_name_an_instance_id(broker: Broker) -> None:
     stable_group(broker, join(instance="i"))
     pending = [broker.send(join()).join.member_id for _ in range(2)]

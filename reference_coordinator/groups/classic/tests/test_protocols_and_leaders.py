@@ -29,14 +29,21 @@ def selected(broker: Broker, *names: tuple[str, ...]) -> str | None:
     return calls[0].join.protocol_name
 
 
-def test_only_what_all_support_is_voted_on(broker: Broker) -> None:
-    assert selected(broker, ("rr", "range"), ("sticky", "range")) == "range"
-
-
-def test_the_majority_of_first_choices_wins(broker: Broker) -> None:
-    votes = (("a", "b"), ("b", "a"), ("b", "a"))
-
-    assert selected(broker, *votes) == "b"
+@pytest.mark.parametrize(
+    ("votes", "winner"),
+    [
+        ([("rr", "range"), ("sticky", "range")], "range"),
+        ([("a", "b"), ("b", "a"), ("b", "a")], "b"),
+        ([("range", "range", "rr")], "rr"),
+    ],
+    ids=[
+        "only what all support",
+        "the majority of first choices",
+        "what is listed twice disqualifies itself",
+    ],
+)
+def test_protocols_are_voted_on(broker: Broker, votes: list[tuple[str, ...]], winner: str) -> None:
+    assert selected(broker, *votes) == winner
 
 
 @pytest.mark.parametrize(
@@ -47,10 +54,6 @@ def test_a_tie_goes_by_the_map_of_the_coordinator(broker: Broker, winner: str) -
     votes = (("range", "roundrobin"), ("roundrobin", "range"))
 
     assert selected(broker, *votes) == winner
-
-
-def test_a_protocol_listed_twice_disqualifies_itself(broker: Broker) -> None:
-    assert selected(broker, ("range", "range", "rr")) == "rr"
 
 
 def test_a_group_with_nothing_but_a_protocol_listed_twice_is_stuck(broker: Broker) -> None:

@@ -205,6 +205,27 @@ def test_a_dynamic_member_cannot_take_on_an_instance_id(broker: Broker) -> None:
     assert broker.send(join(ana, instance="i")).error is Errors.UNKNOWN_MEMBER_ID
 
 
+@pytest.mark.parametrize(
+    ("profile", "reported"),
+    [
+        ("2.8.2", Errors.NONE),
+        ("3.0", Errors.UNKNOWN_MEMBER_ID),
+        (SCALA, Errors.UNKNOWN_MEMBER_ID),
+        (JAVA, Errors.UNKNOWN_MEMBER_ID),
+    ],
+)
+def test_an_unknown_instance_id_of_a_dynamic_member_is_refused_from_3_0(
+    broker: Broker, reported: Errors
+) -> None:
+    (ana,) = stable_group(broker, join())
+
+    assert broker.send(heartbeat(ana, instance="nosuch")).error is reported
+    assert broker.send(sync(ana, instance="nosuch")).error is reported
+    committing = commit({0: 1}, member_id=ana, generation=1, instance="nosuch")
+    assert broker.send(committing).commit_errors == [reported]
+    assert broker.send(leave((ana, "nosuch"))).leave_errors == [reported]
+
+
 @pytest.mark.parametrize(("profile", "applied"), [("3.3.1", False), (SCALA, True), (JAVA, True)])
 def test_a_restart_brings_new_timeouts_from_3_3_2(broker: Broker, *, applied: bool) -> None:
     stable_group(broker, join(instance="i"))

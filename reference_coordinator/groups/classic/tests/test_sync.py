@@ -170,21 +170,6 @@ def test_before_any_protocol_is_selected_only_java_minds_none(broker: Broker, re
     assert broker.send(sync(member_id, 0)).error is Errors.REBALANCE_IN_PROGRESS
 
 
-@pytest.mark.parametrize(
-    ("profile", "reported"),
-    [
-        ("2.8.2", Errors.NONE),
-        ("3.0", Errors.UNKNOWN_MEMBER_ID),
-        (SCALA, Errors.UNKNOWN_MEMBER_ID),
-        (JAVA, Errors.UNKNOWN_MEMBER_ID),
-    ],
-)
-def test_an_unknown_instance_id_is_refused_from_3_0(broker: Broker, reported: Errors) -> None:
-    (ana,) = stable_group(broker, join())
-
-    assert broker.send(sync(ana, instance="nosuch")).error is reported
-
-
 def test_an_instance_id_without_a_member_id_is_fenced(broker: Broker) -> None:
     stable_group(broker, join(instance="i"))
 

@@ -1,11 +1,14 @@
 """ConsumerGroupHeartbeat: who is let in, and with which epoch."""
 
+from typing import Any, Final
+
 import pytest
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId, MemberId, Millis
 from reference_coordinator.groups.consumer.tests.consumer_kit import (
     Consumers,
+    Owned,
     described,
     heartbeat_of,
 )
@@ -21,24 +24,24 @@ def test_the_first_member_gets_all_partitions(consumers: Consumers) -> None:
     assert consumers.epochs() == ("Stable", consumers.first_epoch, consumers.first_epoch)
 
 
-def test_a_heartbeat_without_news_tells_no_assignment(consumers: Consumers) -> None:
+ALL_THREE: Final = {"t": (0, 1, 2)}
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({}, None),
+        ({"names": ("t",), "timeout_ms": 5_000, "owned": ALL_THREE}, ALL_THREE),
+        ({"names": ("t",), "owned": {}}, None),
+    ],
+    ids=["nothing", "all", "two of three things"],
+)
+def test_who_says_all_is_answered_with_all_of_the_assignment(
+    consumers: Consumers, said: dict[str, Any], told: Owned | None
+) -> None:
     epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
 
-    assert consumers.epoch_and_owned(heartbeat_of("ana", epoch)) == (epoch, None)
-
-
-def test_a_full_heartbeat_is_answered_with_all_of_the_assignment(consumers: Consumers) -> None:
-    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
-
-    full = heartbeat_of("ana", epoch, names=("t",), timeout_ms=5_000, owned={"t": (0, 1, 2)})
-
-    assert consumers.epoch_and_owned(full) == (epoch, {"t": (0, 1, 2)})
-
-
-def test_a_heartbeat_that_says_two_of_three_things_is_not_full(consumers: Consumers) -> None:
-    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
-
-    assert consumers.epoch_and_owned(heartbeat_of("ana", epoch, names=("t",), owned={})) == (epoch, None)
+    assert consumers.epoch_and_owned(heartbeat_of("ana", epoch, **said)) == (epoch, told)
 
 
 def test_whose_group_it_is_is_asked_behind_the_fields_from_4_1_on(release: str) -> None:
