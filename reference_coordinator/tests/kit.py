@@ -3,8 +3,6 @@
 from dataclasses import dataclass, field
 from itertools import count
 
-import pytest
-
 from reference_coordinator.coordinator.coordinator import GroupCoordinator
 from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.effects import AppendRecords, Effect, Respond
@@ -54,7 +52,6 @@ from reference_coordinator.tests.calls import Call
 
 SCALA = "3.9"
 JAVA = "4.4"
-both = pytest.mark.parametrize("profile", [SCALA, JAVA])
 
 INITIAL_DELAY_MS = 3_000
 SESSION_MS = 10_000

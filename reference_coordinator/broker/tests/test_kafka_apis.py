@@ -16,6 +16,11 @@ def elected_broker() -> WireBroker:
     return elected()
 
 
+@pytest.fixture(name="client")
+def client_of_the_broker(broker: WireBroker) -> WireClient:
+    return broker.connect()
+
+
 def topic_id_of(client: WireClient, name: str) -> UUID:
     (topic,) = client.ask("metadata", 12, topics=({"name": name},)).topics
     assert isinstance(topic.topic_id, UUID)
@@ -103,9 +108,7 @@ def test_a_type_that_is_unknown_or_too_new_is_refused(profile: str, key_type: in
     assert refused.error_message
 
 
-def test_an_unknown_type_has_a_text_even_in_a_batch(broker: WireBroker) -> None:
-    client = broker.connect()
-
+def test_an_unknown_type_has_a_text_even_in_a_batch(client: WireClient) -> None:
     unknown = client.ask("find_coordinator", 4, key_type=9, coordinator_keys=("a", "b")).coordinators
     too_new = client.ask("find_coordinator", 4, key_type=2, coordinator_keys=("a",)).coordinators
 
@@ -134,9 +137,7 @@ def test_nobody_coordinates_share_groups(profile: str, key: str, error: int) -> 
     assert (share.error_code, share.error_message, share.node_id) == (error, "", -1)
 
 
-def test_api_versions_advertises_the_profile(broker: WireBroker) -> None:
-    client = broker.connect()
-
+def test_api_versions_advertises_the_profile(client: WireClient) -> None:
     for version in (0, 3):
         software = {"client_software_name": "x", "client_software_version": "1"} if version >= 3 else {}
         advertised = client.ask("api_versions", version, **software)
@@ -146,9 +147,7 @@ def test_api_versions_advertises_the_profile(broker: WireBroker) -> None:
         assert list(keys) == sorted(keys)
 
 
-def test_api_versions_in_an_unknown_version_names_its_own_range_only(broker: WireBroker) -> None:
-    client = broker.connect()
-
+def test_api_versions_in_an_unknown_version_names_its_own_range_only(client: WireClient) -> None:
     client.send_frame(b"\x00\x12\x00\x63\x00\x00\x00\x07\x00\x01p\x00")
 
     assert client.frames() == [bytes.fromhex("00000007 0023 00000001 0012 0000 0004")]
@@ -160,9 +159,7 @@ def test_api_versions_refuses_a_client_software_name_that_is_none(broker: WireBr
     assert (refused.error_code, refused.api_keys) == (Errors.INVALID_REQUEST, ())
 
 
-def test_metadata_shows_topics_and_this_broker(broker: WireBroker) -> None:
-    client = broker.connect()
-
+def test_metadata_shows_topics_and_this_broker(client: WireClient) -> None:
     everything = client.ask("metadata", 1, topics=None)
     nothing = client.ask("metadata", 1, topics=())
 
@@ -174,9 +171,7 @@ def test_metadata_shows_topics_and_this_broker(broker: WireBroker) -> None:
     assert (nothing.topics, nothing.controller_id) == ((), 1)
 
 
-def test_metadata_of_an_unknown_topic_says_so_and_may_create_it(broker: WireBroker) -> None:
-    client = broker.connect()
-
+def test_metadata_of_an_unknown_topic_says_so_and_may_create_it(client: WireClient) -> None:
     def errors(name: str, *, create: bool) -> list[int]:
         topics = client.ask("metadata", 9, topics=({"name": name},), allow_auto_topic_creation=create).topics
         return [each.error_code for each in topics]
@@ -188,8 +183,7 @@ def test_metadata_of_an_unknown_topic_says_so_and_may_create_it(broker: WireBrok
     assert errors("no good", create=True) == [17]
 
 
-def test_metadata_finds_a_topic_by_its_id(broker: WireBroker) -> None:
-    client = broker.connect()
+def test_metadata_finds_a_topic_by_its_id(client: WireClient) -> None:
     topic_id = topic_id_of(client, "orders")
 
     (known,) = client.ask("metadata", 12, topics=({"name": None, "topic_id": topic_id},)).topics
@@ -212,9 +206,7 @@ def test_metadata_finds_a_topic_by_its_id(broker: WireBroker) -> None:
         ({"name": "new", "num_partitions": 1, "replication_factor": 2}, 38),
     ],
 )
-def test_create_topics_creates_or_says_why_not(broker: WireBroker, topic: dict[str, Any], error: int) -> None:
-    client = broker.connect()
-
+def test_create_topics_creates_or_says_why_not(client: WireClient, topic: dict[str, Any], error: int) -> None:
     (tried,) = client.ask("create_topics", 7, topics=(topic,), validate_only=True).topics
     (done,) = client.ask("create_topics", 7, topics=(topic,)).topics
 

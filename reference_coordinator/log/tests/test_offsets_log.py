@@ -13,6 +13,11 @@ from reference_coordinator.tests.log_kit import marker as kit_marker
 PRODUCER = ProducerId(7)
 
 
+@pytest.fixture(name="log")
+def empty_log() -> OffsetsLog:
+    return OffsetsLog()
+
+
 def data(epoch: int) -> AppendRecords:
     producer = Producer(producer_id=PRODUCER, producer_epoch=ProducerEpoch(epoch))
     return AppendRecords(append_id=AppendId(1), partition=0, records=(), producer=producer)
@@ -24,9 +29,7 @@ def marker(epoch: int, partition: int = 0) -> EndTransactionMarker:
     )
 
 
-def test_an_epoch_below_one_that_was_seen_is_refused() -> None:
-    log = OffsetsLog()
-
+def test_an_epoch_below_one_that_was_seen_is_refused(log: OffsetsLog) -> None:
     assert [log.append(data(epoch)) for epoch in (1, 1, 2, 1)] == [
         Errors.NONE,
         Errors.NONE,
@@ -37,8 +40,7 @@ def test_an_epoch_below_one_that_was_seen_is_refused() -> None:
     assert log.append_marker(OFFSETS_TOPIC, marker(1, partition=1), MarkerHeader()) is Errors.NONE
 
 
-def test_a_transaction_goes_on_from_its_first_records_to_its_marker() -> None:
-    log = OffsetsLog()
+def test_a_transaction_goes_on_from_its_first_records_to_its_marker(log: OffsetsLog) -> None:
     epoch = ProducerEpoch(1)
 
     assert not log.has_ongoing_transaction(0, PRODUCER, None)
@@ -50,9 +52,7 @@ def test_a_transaction_goes_on_from_its_first_records_to_its_marker() -> None:
     assert not log.has_ongoing_transaction(0, PRODUCER, epoch)
 
 
-def test_a_marker_of_a_former_coordinator_is_refused() -> None:
-    log = OffsetsLog()
-
+def test_a_marker_of_a_former_coordinator_is_refused(log: OffsetsLog) -> None:
     assert log.append_marker(OFFSETS_TOPIC, marker(1), MarkerHeader(coordinator_epoch=7)) is Errors.NONE
     assert (
         log.append_marker(OFFSETS_TOPIC, marker(1), MarkerHeader(coordinator_epoch=6))
@@ -69,31 +69,29 @@ def test_a_marker_of_a_former_coordinator_is_refused() -> None:
         (0, 2, Errors.INVALID_PRODUCER_EPOCH),
     ],
 )
-def test_in_version_2_the_end_has_an_epoch_of_its_own(epoch: int, version: int, error: Errors) -> None:
-    log = OffsetsLog()
+def test_in_version_2_the_end_has_an_epoch_of_its_own(
+    log: OffsetsLog, epoch: int, version: int, error: Errors
+) -> None:
     log.append(data(1))
 
     assert log.append_marker(OFFSETS_TOPIC, marker(epoch), MarkerHeader(transaction_version=version)) is error
 
 
-def test_in_version_2_a_marker_may_be_repeated() -> None:
-    log = OffsetsLog()
+def test_in_version_2_a_marker_may_be_repeated(log: OffsetsLog) -> None:
     header = MarkerHeader(transaction_version=2)
     log.append(data(1))
 
     assert [log.append_marker(OFFSETS_TOPIC, marker(2), header) for _ in range(2)] == [Errors.NONE] * 2
 
 
-def test_only_markers_of_the_offsets_are_kept() -> None:
-    log = OffsetsLog()
+def test_only_markers_of_the_offsets_are_kept(log: OffsetsLog) -> None:
     log.append_marker("orders", marker(1), MarkerHeader())
     log.append_marker(OFFSETS_TOPIC, marker(2), MarkerHeader())
 
     assert log.records == [marker(2)]
 
 
-def test_each_partition_has_offsets_of_its_own() -> None:
-    log = OffsetsLog()
+def test_each_partition_has_offsets_of_its_own(log: OffsetsLog) -> None:
     for partition, record in ((3, committed(1)), (5, committed(2)), (3, committed(3))):
         assert append(log, record, partition=partition) is Errors.NONE
     end(log, is_commit=True, partition=3)
@@ -105,8 +103,7 @@ def test_each_partition_has_offsets_of_its_own() -> None:
     assert list(log.read(4)) == []
 
 
-def test_one_append_is_one_batch_with_the_latest_time_that_its_partition_knows() -> None:
-    log = OffsetsLog()
+def test_one_append_is_one_batch_with_the_latest_time_that_its_partition_knows(log: OffsetsLog) -> None:
     append(log, committed(5), committed(7))
     append(log, FORGOTTEN)
 
@@ -116,8 +113,7 @@ def test_one_append_is_one_batch_with_the_latest_time_that_its_partition_knows()
     ]
 
 
-def test_a_deleted_log_begins_anew() -> None:
-    log = OffsetsLog()
+def test_a_deleted_log_begins_anew(log: OffsetsLog) -> None:
     append(log, in_transaction(1))
     log.delete()
 

@@ -1,12 +1,14 @@
 """The next step of one member, in states that no conversation of the suites brings about."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 import pytest
 
 from reference_coordinator.core.consumer_records import MemberState
 from reference_coordinator.core.errors import CoordinatorError, Errors
-from reference_coordinator.core.ids import MemberId
+from reference_coordinator.core.ids import MemberId, TopicId
 from reference_coordinator.groups.consumer.current_assignment import (
     CurrentAssignmentBuilder,
     OwnedPartitions,
@@ -27,17 +29,23 @@ MEMBER = ConsumerGroupMember(
 
 
 def built(
-    member: ConsumerGroupMember, owned: OwnedPartitions, *, release: str = "4.4", target_epoch: int = 5
+    member: ConsumerGroupMember,
+    owned: OwnedPartitions,
+    *,
+    release: str = "4.4",
+    target_epoch: int = 5,
+    target: Mapping[TopicId, tuple[int, ...]] = MappingProxyType({T: (0,), U: (1,)}),
+    has_subscription_changed: bool = True,
 ) -> ConsumerGroupMember:
-    """The member after a step at which its subscription has changed."""
+    """The member after a step, by default one at which its subscription has changed."""
     group = new_consumer_group(GROUP, profile_for(release)).update_member(member)
     return CurrentAssignmentBuilder(
         group=group,
         member=member,
         image=image(1, t=2, u=2, v=2),
         target_assignment_epoch=target_epoch,
-        target_assignment={T: (0,), U: (1,)},
-        has_subscription_changed=True,
+        target_assignment=target,
+        has_subscription_changed=has_subscription_changed,
         owned_topic_partitions=owned,
     ).build()
 
@@ -115,16 +123,10 @@ def test_a_member_that_gives_up_all_that_it_must_is_left_alone(
 def test_who_has_given_up_partitions_and_has_to_again_is_in_the_next_epoch_until_4_1(
     release: str, epoch: int
 ) -> None:
-    group = new_consumer_group(GROUP, profile_for(release)).update_member(REVOKING)
-    member = CurrentAssignmentBuilder(
-        group=group,
-        member=REVOKING,
-        image=image(1, t=2, u=2, v=2),
-        target_assignment_epoch=7,
-        target_assignment={T: (0,)},
-        has_subscription_changed=False,
-        owned_topic_partitions=((T, (0,)), (U, (1,))),
-    ).build()
+    owned = ((T, (0,)), (U, (1,)))
+    member = built(
+        REVOKING, owned, release=release, target_epoch=7, target={T: (0,)}, has_subscription_changed=False
+    )
 
     assert (member.member_epoch, member.previous_member_epoch) == (epoch, 5)
     assert member.partitions_pending_revocation == {U: {1: 5}}

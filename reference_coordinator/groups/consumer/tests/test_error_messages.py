@@ -7,7 +7,7 @@ import pytest
 
 from reference_coordinator.core.consumer_records import MemberState
 from reference_coordinator.core.errors import CoordinatorError, Errors
-from reference_coordinator.core.ids import GroupId, Millis
+from reference_coordinator.core.ids import Millis
 from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.groups.consumer.tests.consumer_kit import (
     GROUP,
@@ -16,8 +16,6 @@ from reference_coordinator.groups.consumer.tests.consumer_kit import (
 )
 from reference_coordinator.groups.consumer.tests.test_migration import Classic, stable_classic, subscription
 from reference_coordinator.messages import (
-    ConsumerGroupDescribeRequest,
-    ConsumerGroupDescribeResponse,
     ConsumerGroupHeartbeatRequest,
 )
 from reference_coordinator.runtime.error_responses import refusal_response
@@ -115,15 +113,18 @@ def test_strangers_learn_that_they_are_not_members(consumers: Consumers) -> None
 
 
 def test_who_has_an_instance_id_is_named(consumers: Consumers) -> None:
-    consumers.beat(heartbeat_of("ana", 0, names=("t",), instance="i"))
+    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",), instance="i")).member_epoch
     fenced = (Errors.FENCED_INSTANCE_ID, "Static member bob with instance id i was fenced by member ana.")
 
     assert refusal(consumers, heartbeat_of("bob", 1, instance="i")) == fenced
     assert refusal(consumers, heartbeat_of("bob", -2, instance="i")) == fenced
-    assert refusal(consumers, heartbeat_of("bob", 0, names=("t",), instance="i")) == (
-        Errors.UNRELEASED_INSTANCE_ID,
-        f"Static member bob with instance id i {_OWNED} by ana member.",
-    )
+    for member in ("bob", "ana"):
+        assert refusal(consumers, heartbeat_of(member, 0, names=("t",), instance="i")) == (
+            Errors.UNRELEASED_INSTANCE_ID,
+            f"Static member {member} with instance id i {_OWNED} by ana member.",
+        )
+    assert consumers.error(heartbeat_of("ana", epoch, instance="j")) is Errors.UNKNOWN_MEMBER_ID
+    assert consumers.error(heartbeat_of("ana", epoch)) is Errors.NONE
 
 
 def test_a_full_group_tells_how_many_it_takes(release: str) -> None:
@@ -168,19 +169,24 @@ _CUSTOM = (
 )
 
 
-def test_a_joining_consumer_learns_of_a_custom_assignor(release: str) -> None:
-    consumers = Consumers.on(release, t=3)
-    stable_classic(consumers, user_data=b"custom")
+@pytest.mark.parametrize(
+    ("properties", "user_data", "message"),
+    [
+        ({}, b"custom", _CUSTOM),
+        ({"group.consumer.migration.policy": "Disabled"}, b"", f"{_CANNOT} online upgrade is disabled."),
+        ({"group.consumer.migration.policy": "downgrade"}, b"", f"{_CANNOT} online upgrade is disabled."),
+    ],
+    ids=["custom assignor", "disabled", "downgrade"],
+)
+def test_a_joining_consumer_learns_why_a_classic_group_stays(
+    release: str, properties: dict[str, str], user_data: bytes, message: str
+) -> None:
+    consumers = Consumers.on(release, properties, t=3)
+    classic = stable_classic(consumers, user_data=user_data)
 
-    assert refusal(consumers, _JOINS) == (Errors.GROUP_ID_NOT_FOUND, _CUSTOM)
-
-
-@pytest.mark.parametrize("policy", ["disabled", "downgrade"])
-def test_a_joining_consumer_learns_that_upgrades_are_disabled(release: str, policy: str) -> None:
-    consumers = Consumers.on(release, {"group.consumer.migration.policy": policy}, t=3)
-    stable_classic(consumers)
-
-    assert refusal(consumers, _JOINS) == (Errors.GROUP_ID_NOT_FOUND, f"{_CANNOT} online upgrade is disabled.")
+    assert refusal(consumers, _JOINS) == (Errors.GROUP_ID_NOT_FOUND, message)
+    assert classic.beat() is Errors.NONE
+    assert consumers.broker.state() == "Stable"
 
 
 def test_a_joining_consumer_learns_that_a_classic_group_is_too_large(release: str) -> None:
@@ -195,32 +201,22 @@ def test_a_joining_consumer_learns_that_a_classic_group_is_too_large(release: st
     )
 
 
-def test_a_joining_consumer_learns_that_a_classic_group_is_of_another_protocol(release: str) -> None:
-    consumers = Consumers.on(release, t=3)
-    joined_raw(consumers, b"", protocol_type="connect")
-
-    assert refusal(consumers, _JOINS) == (
-        Errors.GROUP_ID_NOT_FOUND,
-        f"{_CANNOT} the group does not use the consumer embedded protocol.",
-    )
-
-
-def test_a_joining_consumer_learns_that_a_classic_member_cannot_be_read(release: str) -> None:
-    consumers = Consumers.on(release, t=3)
-    joined_raw(consumers, b"\0")
-
-    assert refusal(consumers, _JOINS) == (
-        Errors.GROUP_ID_NOT_FOUND,
-        f"{_CANNOT} the embedded consumer protocol is malformed.",
-    )
-
-
-def joined_raw(consumers: Consumers, metadata: bytes, *, protocol_type: str = "consumer") -> None:
-    """Have a classic group whose only member brings such metadata."""
+@pytest.mark.parametrize(
+    ("kind", "metadata", "why"),
+    [
+        ("connect", b"", "the group does not use the consumer embedded protocol."),
+        ("consumer", b"\0", "the embedded consumer protocol is malformed."),
+    ],
+)
+def test_a_joining_consumer_learns_that_a_classic_member_speaks_otherwise(
+    consumers: Consumers, kind: str, metadata: bytes, why: str
+) -> None:
     classic = Classic(consumers)
-    call = classic.join_with({"range": metadata}, kind=protocol_type)
+    call = classic.join_with({"range": metadata}, kind=kind)
     consumers.broker.elapse(3_000)
     classic.joined(call)
+
+    assert refusal(consumers, _JOINS) == (Errors.GROUP_ID_NOT_FOUND, f"{_CANNOT} {why}")
 
 
 HEADERS = {
@@ -281,11 +277,3 @@ def test_a_client_does_not_get_to_know_why_the_coordinator_failed() -> None:
     assert refusal_response(shard, _JOINS, secret) == refusal_response(
         shard, _JOINS, CoordinatorError(Errors.UNKNOWN_SERVER_ERROR)
     )
-
-
-def test_a_group_without_an_id_is_described_without_a_message() -> None:
-    request = ConsumerGroupDescribeRequest(group_ids=(GroupId(""),))
-    response = Broker(profile="4.3").send(request, version=1).as_(ConsumerGroupDescribeResponse)
-
-    (described,) = response.groups
-    assert (described.error_code, described.error_message) == (Errors.INVALID_GROUP_ID, None)

@@ -163,23 +163,11 @@ def test_a_group_stays_one_of_consumers_where_that_is_the_policy(release: str, p
     assert consumers.epochs()[0] == "Assigning"
 
 
-REFUSED_UPGRADES = {
-    "disabled": ({"group.consumer.migration.policy": "Disabled"}, b""),
-    "downgrade": ({"group.consumer.migration.policy": "downgrade"}, b""),
-    "user data": ({}, b"custom"),
-    "size": ({"group.consumer.max.size": "1"}, b""),
-}
+def test_a_classic_group_as_large_as_a_consumer_group_may_be_stays(release: str) -> None:
+    consumers = Consumers.on(release, {"group.consumer.max.size": "1"}, t=3)
+    classic = stable_classic(consumers)
 
-
-@pytest.mark.parametrize("why", REFUSED_UPGRADES)
-def test_a_classic_group_that_may_not_be_converted_stays(release: str, why: str) -> None:
-    properties, user_data = REFUSED_UPGRADES[why]
-    consumers = Consumers.on(release, properties, t=3)
-    classic = stable_classic(consumers, user_data=user_data)
-
-    error = consumers.error(heartbeat_of("bob", 0, names=("t",)))
-
-    assert error is (Errors.GROUP_MAX_SIZE_REACHED if why == "size" else Errors.GROUP_ID_NOT_FOUND)
+    assert consumers.error(heartbeat_of("bob", 0, names=("t",))) is Errors.GROUP_MAX_SIZE_REACHED
     assert classic.beat() is Errors.NONE
     assert consumers.broker.state() == "Stable"
 

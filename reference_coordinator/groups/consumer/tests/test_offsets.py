@@ -137,3 +137,4 @@ def test_a_group_without_an_id_is_described_apart(consumers: Consumers, release:
 
     fails_all = release == "4.0.0"
     assert group.error_code is (Errors.UNKNOWN_SERVER_ERROR if fails_all else Errors.INVALID_GROUP_ID)
+    assert group.error_message is None

@@ -126,14 +126,6 @@ def test_a_vote_for_an_assignor_counts_at_the_next_assignment(consumers: Consume
     assert consumers.epochs()[1] == (first + 1 if release == "4.4" else first)
 
 
-def test_a_tied_vote_falls_to_uniform() -> None:
-    consumers = Consumers.on("4.3", t=2)
-    consumers.beat(heartbeat_of("ana", 0, names=("t",), assignor="range"))
-    consumers.beat(heartbeat_of("bob", 0, names=("t",), assignor="uniform"))
-
-    assert consumers.describe().assignor_name == "uniform"
-
-
 @but_4_0_0
 def test_assignors_see_members_in_the_order_of_kafkas_map(release: str) -> None:
     # These ids have the same hash. Of such, Kafka's map has the one that came last first.

@@ -11,21 +11,6 @@ def consumers_of_two_partitions(release: str) -> Consumers:
     return Consumers.on(release, t=2)
 
 
-def test_an_instance_id_in_use_is_not_given_away(consumers: Consumers) -> None:
-    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",), instance="i")).member_epoch
-
-    assert (
-        consumers.error(heartbeat_of("bob", 0, names=("t",), instance="i")) is Errors.UNRELEASED_INSTANCE_ID
-    )
-    assert (
-        consumers.error(heartbeat_of("ana", 0, names=("t",), instance="i")) is Errors.UNRELEASED_INSTANCE_ID
-    )
-    assert consumers.error(heartbeat_of("bob", epoch, instance="i")) is Errors.FENCED_INSTANCE_ID
-    assert consumers.error(heartbeat_of("bob", -2, instance="i")) is Errors.FENCED_INSTANCE_ID
-    assert consumers.error(heartbeat_of("ana", epoch, instance="j")) is Errors.UNKNOWN_MEMBER_ID
-    assert consumers.error(heartbeat_of("ana", epoch)) is Errors.NONE
-
-
 def test_who_takes_the_place_of_a_static_member_gets_its_partitions(consumers: Consumers) -> None:
     epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",), instance="i")).member_epoch
 
