@@ -1,21 +1,15 @@
-"""A coordinator over virtual time with its log, and short words for what members send."""
+"""A coordinator over virtual time with its log, to which members send."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Concatenate, ParamSpec
 
 from reference_coordinator.coordinator.coordinator import GroupCoordinator
 from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.effects import AppendRecords, Effect, Respond
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import (
-    UNKNOWN_MEMBER_ID,
-    GenerationId,
-    GroupId,
-    GroupInstanceId,
-    MemberId,
-    Millis,
-    ResponseToken,
-)
+from reference_coordinator.core.ids import GroupId, MemberId, Millis, ResponseToken
 from reference_coordinator.core.map_order import partition_for
 from reference_coordinator.core.records import CoordinatorRecord, EndTransactionMarker
 from reference_coordinator.messages import (
@@ -27,35 +21,26 @@ from reference_coordinator.messages import (
     GroupRequest,
     HeartbeatRequest,
     JoinGroupRequest,
-    JoinGroupRequestProtocol,
     LeaveGroupRequest,
     ListGroupsRequest,
     ListGroupsResponse,
-    MemberIdentity,
     OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
     OffsetDeleteRequest,
-    OffsetDeleteRequestTopic,
     OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestTopic,
     OffsetFetchResponse,
     RequestContext,
     SyncGroupRequest,
-    SyncGroupRequestAssignment,
     TxnOffsetCommitRequest,
 )
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import profile_for
+from reference_coordinator.tests import requests
 from reference_coordinator.tests.calls import Call
 
 SCALA = "3.9"
 JAVA = "4.4"
 
 INITIAL_DELAY_MS = 3_000
-SESSION_MS = 10_000
-REBALANCE_MS = 20_000
 NEWEST = {
     JoinGroupRequest: 9,
     SyncGroupRequest: 5,
@@ -69,6 +54,18 @@ NEWEST = {
     OffsetDeleteRequest: 0,
     TxnOffsetCommitRequest: 3,
 }
+
+
+P = ParamSpec("P")
+
+
+def _sending(request: Callable[P, GroupRequest]) -> Callable[Concatenate["Broker", P], Call]:
+    """A method that sends a request, in the newest version, and returns what becomes of it."""
+
+    def send(broker: "Broker", /, *args: P.args, **kwargs: P.kwargs) -> Call:
+        return broker.send(request(*args, **kwargs))
+
+    return send
 
 
 @dataclass
@@ -157,6 +154,35 @@ class Broker:
         self.settle(self.coordinator.handle(request, context, call.token, now_ms=self.now))
         return call
 
+    heartbeat = _sending(requests.heartbeat)
+    join = _sending(requests.join)
+    sync = _sending(requests.sync)
+    leave = _sending(requests.leave)
+    commit = _sending(requests.commit)
+    offset_delete = _sending(requests.offset_delete)
+
+    def parked_members(self, *joins: JoinGroupRequest) -> list[Call]:
+        """JoinGroups, of a version that is parked at once, that await the end of the initial delay."""
+        return [self.send(each, version=9 if each.group_instance_id is not None else 3) for each in joins]
+
+    def joined_members(self, *joins: JoinGroupRequest) -> list[MemberId]:
+        """A group in CompletingRebalance, generation 1; the leader comes first."""
+        calls = self.parked_members(*joins)
+        while any(call.is_parked for call in calls):
+            deadline_ms = self.coordinator.next_deadline()
+            assert deadline_ms is not None, "stuck"
+            self.elapse(deadline_ms - self.now_ms)
+        return [call.join.member_id for call in calls]
+
+    def stable_group(self, *joins: JoinGroupRequest) -> list[MemberId]:
+        """A stable group, generation 1; the leader comes first and everybody's assignment is its id."""
+        members = self.joined_members(*joins)
+        group = joins[0].group_id
+        followers = [self.sync(each, group=group) for each in members[1:]]
+        leader = self.sync(members[0], assignments={each: each.encode() for each in members}, group=group)
+        assert all(call.error is Errors.NONE for call in [leader, *followers])
+        return members
+
     def elapse(self, ms: int) -> None:
         self.now_ms += ms
         self.settle(self.coordinator.advance(now_ms=self.now))
@@ -208,154 +234,9 @@ class Broker:
     def fetch(
         self, *partitions: int, topic: str = "t", group: str = "g", stable: bool = False
     ) -> list[tuple[int, Errors]]:
-        asked = fetch(*partitions, topic=topic, group=group, stable=stable)
+        asked = requests.fetch(*partitions, topic=topic, group=group, stable=stable)
         answer = self.send(asked).as_(OffsetFetchResponse).groups[0]
         return [
             (each.committed_offset, each.error_code)
             for each in (answer.topics[0].partitions if answer.topics else ())
         ]
-
-
-def join(
-    member_id: str = UNKNOWN_MEMBER_ID,
-    *,
-    instance: str | None = None,
-    names: tuple[str, ...] = ("range",),
-    metadata: bytes = b"",
-    session_ms: int = SESSION_MS,
-    rebalance_ms: int = REBALANCE_MS,
-    kind: str = "consumer",
-    group: str = "g",
-) -> JoinGroupRequest:
-    return JoinGroupRequest(
-        group_id=GroupId(group),
-        session_timeout_ms=Millis(session_ms),
-        rebalance_timeout_ms=Millis(rebalance_ms),
-        member_id=MemberId(member_id),
-        group_instance_id=None if instance is None else GroupInstanceId(instance),
-        protocol_type=kind,
-        protocols=tuple(JoinGroupRequestProtocol(name=each, metadata=metadata) for each in names),
-    )
-
-
-def sync(
-    member_id: str,
-    generation: int = 1,
-    *,
-    instance: str | None = None,
-    assignments: dict[MemberId, bytes] | None = None,
-    kind: str | None = None,
-    name: str | None = None,
-    group: str = "g",
-) -> SyncGroupRequest:
-    return SyncGroupRequest(
-        group_id=GroupId(group),
-        generation_id=GenerationId(generation),
-        member_id=MemberId(member_id),
-        group_instance_id=None if instance is None else GroupInstanceId(instance),
-        protocol_type=kind,
-        protocol_name=name,
-        assignments=tuple(
-            SyncGroupRequestAssignment(member_id=each, assignment=data)
-            for each, data in (assignments or {}).items()
-        ),
-    )
-
-
-def heartbeat(
-    member_id: str, generation: int = 1, *, instance: str | None = None, group: str = "g"
-) -> HeartbeatRequest:
-    return HeartbeatRequest(
-        group_id=GroupId(group),
-        generation_id=GenerationId(generation),
-        member_id=MemberId(member_id),
-        group_instance_id=None if instance is None else GroupInstanceId(instance),
-    )
-
-
-def leave(*members: str | tuple[str, str | None], group: str = "g") -> LeaveGroupRequest:
-    pairs = [(each, None) if isinstance(each, str) else each for each in members]
-    return LeaveGroupRequest(
-        group_id=GroupId(group),
-        members=tuple(
-            MemberIdentity(
-                member_id=MemberId(member_id),
-                group_instance_id=None if instance is None else GroupInstanceId(instance),
-            )
-            for member_id, instance in pairs
-        ),
-    )
-
-
-def commit(
-    offsets: dict[int, int],
-    *,
-    member_id: str = "",
-    generation: int = -1,
-    instance: str | None = None,
-    metadata: str | None = "",
-    retention_ms: int = -1,
-    topic: str = "t",
-    group: str = "g",
-) -> OffsetCommitRequest:
-    return OffsetCommitRequest(
-        group_id=GroupId(group),
-        generation_id_or_member_epoch=GenerationId(generation),
-        member_id=MemberId(member_id),
-        group_instance_id=None if instance is None else GroupInstanceId(instance),
-        retention_time_ms=Millis(retention_ms),
-        topics=(
-            OffsetCommitRequestTopic(
-                name=topic,
-                partitions=tuple(
-                    OffsetCommitRequestPartition(
-                        partition_index=index, committed_offset=offset, committed_metadata=metadata
-                    )
-                    for index, offset in offsets.items()
-                ),
-            ),
-        ),
-    )
-
-
-def fetch(*partitions: int, topic: str = "t", group: str = "g", stable: bool = False) -> OffsetFetchRequest:
-    topics = (OffsetFetchRequestTopic(name=topic, partition_indexes=partitions),)
-    asked = OffsetFetchRequestGroup(group_id=GroupId(group), topics=topics)
-    return OffsetFetchRequest(groups=(asked,), require_stable=stable)
-
-
-def offset_delete(*partitions: int, topic: str = "t", group: str = "g") -> OffsetDeleteRequest:
-    topics = (OffsetDeleteRequestTopic(name=topic, partition_indexes=partitions),)
-    return OffsetDeleteRequest(group_id=GroupId(group), topics=topics)
-
-
-def subscription(*topics: str) -> bytes:
-    encoded = [topic.encode() for topic in topics]
-    names = b"".join(len(each).to_bytes(2, "big") + each for each in encoded)
-    return b"\0\0" + len(topics).to_bytes(4, "big") + names + b"\xff\xff\xff\xff"
-
-
-def parked_members(broker: Broker, *requests: JoinGroupRequest) -> list[Call]:
-    """JoinGroups, of a version that is parked at once, that await the end of the initial delay."""
-    return [broker.send(each, version=9 if each.group_instance_id is not None else 3) for each in requests]
-
-
-def joined_members(broker: Broker, *requests: JoinGroupRequest) -> list[MemberId]:
-    """A group in CompletingRebalance, generation 1; the leader comes first."""
-    calls = parked_members(broker, *requests)
-    while any(call.is_parked for call in calls):
-        deadline_ms = broker.coordinator.next_deadline()
-        assert deadline_ms is not None, "stuck"
-        broker.elapse(deadline_ms - broker.now_ms)
-    return [call.join.member_id for call in calls]
-
-
-def stable_group(broker: Broker, *requests: JoinGroupRequest) -> list[MemberId]:
-    """A stable group, generation 1; the leader comes first and everybody's assignment is its id."""
-    members = joined_members(broker, *requests)
-    group = requests[0].group_id
-    followers = [broker.send(sync(each, group=group)) for each in members[1:]]
-    assignments = {each: each.encode() for each in members}
-    leader = broker.send(sync(members[0], assignments=assignments, group=group))
-    assert all(call.error is Errors.NONE for call in [leader, *followers])
-    return members

@@ -3,26 +3,19 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.tests.kit import (
-    JAVA,
-    SCALA,
-    Broker,
-    commit,
-    join,
-    leave,
-    stable_group,
-)
+from reference_coordinator.tests.kit import JAVA, SCALA, Broker
+from reference_coordinator.tests.requests import join
 
 
 def life(profile: str) -> Broker:
     broker = Broker(profile)
-    ana, bob, _ = stable_group(broker, join(), join(instance="i"), join())
-    broker.send(join(instance="i"))
-    broker.send(commit({0: 1, 1: 2}, member_id=ana, generation=1))
+    ana, bob, _ = broker.stable_group(join(), join(instance="i"), join())
+    broker.join(instance="i")
+    broker.commit({0: 1, 1: 2}, member_id=ana, generation=1)
     broker.append_error = Errors.MESSAGE_TOO_LARGE
-    broker.send(join(group="other"))
+    broker.join(group="other")
     broker.append_error = Errors.NONE
-    broker.send(leave(ana, (bob, "i")))
+    broker.leave(ana, (bob, "i"))
     broker.elapse(60_000)
     broker.restart()
     broker.elapse(700_000)
@@ -44,7 +37,7 @@ def test_another_seed_changes_the_ids_and_nothing_else() -> None:
         broker = Broker(SCALA, owned=False)
         broker.coordinator = broker.new_coordinator({}, seed=seed)
         broker.take_over()
-        ids.append(stable_group(broker, join(), join()))
+        ids.append(broker.stable_group(join(), join()))
 
     assert set(ids[0]).isdisjoint(ids[1])
 

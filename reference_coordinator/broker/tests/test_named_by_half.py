@@ -3,7 +3,8 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.tests.kit import INITIAL_DELAY_MS, Broker, heartbeat, join, sync
+from reference_coordinator.tests.kit import INITIAL_DELAY_MS, Broker
+from reference_coordinator.tests.requests import join, sync
 from reference_coordinator.tests.wire_broker import elected
 
 NAMELESS = {"group_id": "g", "member_id": "", "generation_id_or_member_epoch": -1}
@@ -37,7 +38,7 @@ def test_in_2_4_a_sync_v4_that_fails_is_never_answered(version: int, *, is_answe
     stored = broker.send(sync(eve, assignments={eve: b"part"}), version=version, client_id=None)
 
     assert stored.is_parked is not is_answered
-    assert broker.send(heartbeat(eve)).error is Errors.REBALANCE_IN_PROGRESS
+    assert broker.heartbeat(eve).error is Errors.REBALANCE_IN_PROGRESS
 
 
 @pytest.mark.parametrize(("profile", "names"), [("3.4", []), ("3.5", ["nope"]), ("4.4", ["nope"])])

@@ -16,21 +16,12 @@ from reference_coordinator.messages import (
     ListGroupsRequest,
     ListGroupsResponse,
 )
-from reference_coordinator.tests.kit import (
-    JAVA,
-    SCALA,
-    Broker,
-    commit,
-    join,
-    joined_members,
-    leave,
-    stable_group,
-    sync,
-)
+from reference_coordinator.tests.kit import JAVA, SCALA, Broker
+from reference_coordinator.tests.requests import join
 
 
 def test_a_stable_group_is_described_in_full(broker: Broker) -> None:
-    ana, bob = stable_group(broker, join(metadata=b"A"), join(instance="i"))
+    ana, bob = broker.stable_group(join(metadata=b"A"), join(instance="i"))
 
     described = broker.describe()
 
@@ -44,8 +35,8 @@ def test_a_stable_group_is_described_in_full(broker: Broker) -> None:
 
 @pytest.mark.parametrize(("profile", "shows"), [(SCALA, False), (JAVA, True)])
 def test_in_a_rebalance_only_java_shows_the_old_assignment(broker: Broker, *, shows: bool) -> None:
-    ana, _ = stable_group(broker, join(), join())
-    broker.send(join(ana))
+    ana, _ = broker.stable_group(join(), join())
+    broker.join(ana)
 
     described = broker.describe()
 
@@ -55,7 +46,7 @@ def test_in_a_rebalance_only_java_shows_the_old_assignment(broker: Broker, *, sh
 
 
 def test_before_the_sync_nothing_is_shown_of_a_new_generation(broker: Broker) -> None:
-    joined_members(broker, join())
+    broker.joined_members(join())
 
     described = broker.describe()
 
@@ -129,7 +120,7 @@ def test_operations_on_consumer_groups_are_those_of_groups_that_are_there() -> N
 @pytest.mark.parametrize(("profile", "state"), [(SCALA, "Empty"), (JAVA, "Dead")])
 def test_a_group_whose_creation_is_being_written_is_not_there_yet_on_java(broker: Broker, state: str) -> None:
     broker.delays_appends = True
-    broker.send(join())
+    broker.join()
     assert broker.state() == state
     assert broker.listed() == (["g"] if state == "Empty" else [])
 
@@ -143,7 +134,7 @@ def test_reads_may_see_what_a_refused_request_changed() -> None:
     broker = consumers.broker
     consumers.beat(heartbeat_of("m", 0, names=("t",)))
     consumers.beat(heartbeat_of("m", -1))
-    broker.send(join("unknown"))
+    broker.join("unknown")
 
     asking = ConsumerGroupDescribeRequest(group_ids=(GroupId("g"),))
     before = broker.send(asking, version=1)
@@ -153,7 +144,7 @@ def test_reads_may_see_what_a_refused_request_changed() -> None:
         for number in range(1_000)
         if partition_for(f"g{number}", broker.num_partitions) == partition_for("g", broker.num_partitions)
     )
-    broker.send(commit({0: 1}, group=beside))
+    broker.commit({0: 1}, group=beside)
     after = broker.send(asking, version=1)
 
     usual, late = (each.as_(ConsumerGroupDescribeResponse).groups for each in (before, after))
@@ -164,7 +155,7 @@ def test_reads_may_see_what_a_refused_request_changed() -> None:
 
 
 def test_groups_are_listed_with_their_states(broker: Broker) -> None:
-    broker.send(commit({0: 1}, group="simple"))
+    broker.commit({0: 1}, group="simple")
     broker.send(join(group="joining"), version=3)
 
     assert broker.listed() == ["simple", "joining"]
@@ -175,7 +166,7 @@ def test_groups_are_listed_with_their_states(broker: Broker) -> None:
 
 @pytest.mark.parametrize(("profile", "matches"), [("3.7", []), ("3.8", ["g"]), (SCALA, ["g"]), (JAVA, ["g"])])
 def test_the_states_filter_ignores_case_from_3_8(broker: Broker, profile: str, matches: list[str]) -> None:
-    broker.send(commit({0: 1}))
+    broker.commit({0: 1})
 
     assert broker.listed(states=("empty",)) == matches
     assert broker.listed(states=(" EMPTY\n",)) == (["g"] if profile == JAVA else [])
@@ -183,7 +174,7 @@ def test_the_states_filter_ignores_case_from_3_8(broker: Broker, profile: str, m
 
 
 def test_the_types_filter_ignores_case(broker: Broker) -> None:
-    broker.send(commit({0: 1}))
+    broker.commit({0: 1})
 
     assert broker.listed(types=("Classic",)) == ["g"]
     assert broker.listed(types=("consumer",)) == []
@@ -191,9 +182,9 @@ def test_the_types_filter_ignores_case(broker: Broker) -> None:
 
 
 def test_each_group_to_delete_is_judged_by_itself(broker: Broker) -> None:
-    stable_group(broker, join())
-    broker.send(commit({0: 1}, group="simple"))
-    broker.send(commit({0: 1}, group=""))
+    broker.stable_group(join())
+    broker.commit({0: 1}, group="simple")
+    broker.commit({0: 1}, group="")
 
     assert broker.delete("g", "simple", "", "nope") == {
         "g": Errors.NON_EMPTY_GROUP,
@@ -206,17 +197,17 @@ def test_each_group_to_delete_is_judged_by_itself(broker: Broker) -> None:
 
 
 def test_a_deleted_group_begins_again_with_generation_1(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join())
-    broker.send(leave(ana))
+    (ana,) = broker.stable_group(join())
+    broker.leave(ana)
 
     assert broker.delete("g") == {"g": Errors.NONE}
-    (again,) = joined_members(broker, join())
-    assert broker.send(sync(again, 1)).error is Errors.NONE
+    (again,) = broker.joined_members(join())
+    assert broker.sync(again, 1).error is Errors.NONE
 
 
 @pytest.mark.parametrize(("profile", "writes_group"), [(SCALA, False), (JAVA, True)])
 def test_only_java_writes_a_tombstone_for_a_simple_group(broker: Broker, *, writes_group: bool) -> None:
-    broker.send(commit({0: 1}))
+    broker.commit({0: 1})
     broker.delete("g")
 
     group_tombstones = [each for each in broker.log if isinstance(each, GroupMetadataTombstone)]
@@ -232,7 +223,7 @@ def test_only_java_writes_a_tombstone_for_a_simple_group(broker: Broker, *, writ
 def test_a_deletion_that_cannot_be_written_fails_on_java(
     broker: Broker, reported: Errors, state: str
 ) -> None:
-    broker.send(commit({0: 1}))
+    broker.commit({0: 1})
     broker.append_error = Errors.MESSAGE_TOO_LARGE
 
     assert broker.delete("g") == {"g": reported}

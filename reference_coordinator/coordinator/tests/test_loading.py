@@ -21,7 +21,8 @@ from reference_coordinator.core.records import (
     OffsetCommitRecord,
     OffsetCommitTombstone,
 )
-from reference_coordinator.tests.kit import JAVA, SCALA, SESSION_MS, Broker, heartbeat, sync
+from reference_coordinator.tests.kit import JAVA, SCALA, Broker
+from reference_coordinator.tests.requests import SESSION_MS
 
 GROUP_TOMBSTONE = GroupMetadataTombstone(group_id=GroupId("g"))
 OFFSET_TOMBSTONE = OffsetCommitTombstone(group_id=GroupId("g"), topic="t", partition=0)
@@ -91,7 +92,7 @@ def test_a_group_that_was_removed_is_not_there(profile: str) -> None:
     broker = loaded(profile, group_record("m"), GROUP_TOMBSTONE)
 
     assert broker.state() == "Dead"
-    assert broker.send(heartbeat("m", 3)).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.heartbeat("m", 3).error is Errors.UNKNOWN_MEMBER_ID
 
 
 def test_a_group_that_was_removed_and_made_anew_is_there_as_it_was_made(profile: str) -> None:
@@ -99,8 +100,8 @@ def test_a_group_that_was_removed_and_made_anew_is_there_as_it_was_made(profile:
     broker = loaded(profile, group_record("old"), GROUP_TOMBSTONE, group_record("new", generation=1))
 
     assert broker.state() == "Stable"
-    assert broker.send(heartbeat("new", 1)).error is Errors.NONE
-    assert broker.send(heartbeat("old", 3)).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.heartbeat("new", 1).error is Errors.NONE
+    assert broker.heartbeat("old", 3).error is Errors.UNKNOWN_MEMBER_ID
 
 
 def test_offsets_make_a_group_without_members(profile: str) -> None:
@@ -164,9 +165,9 @@ def test_a_tombstone_clears_what_is_pending_on_java_only(profile: str, found: in
 def test_static_members_keep_their_seats(profile: str) -> None:
     broker = loaded(profile, group_record("m", instance="seat"))
 
-    assert broker.send(heartbeat("m", 3, instance="seat")).error is Errors.NONE
-    assert broker.send(heartbeat("x", 3, instance="seat")).error is Errors.FENCED_INSTANCE_ID
-    assert broker.send(sync("m", 3, instance="seat")).sync.assignment == b"m"
+    assert broker.heartbeat("m", 3, instance="seat").error is Errors.NONE
+    assert broker.heartbeat("x", 3, instance="seat").error is Errors.FENCED_INSTANCE_ID
+    assert broker.sync("m", 3, instance="seat").sync.assignment == b"m"
 
 
 def test_sessions_begin_when_the_load_ends_however_long_it_took(profile: str) -> None:
@@ -214,19 +215,19 @@ def test_records_may_be_loaded_bit_by_bit(profile: str) -> None:
     broker = elected(profile)
     for record in (offset(1), offset(2)):
         broker.coordinator.load(0, [record])
-        assert broker.send(heartbeat("m")).error is Errors.NONE
+        assert broker.heartbeat("m").error is Errors.NONE
 
     broker.settle(broker.coordinator.finish_loading(0, now_ms=broker.now))
 
     assert broker.fetch(0) == [(2, Errors.NONE)]
-    assert broker.send(heartbeat("m")).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.heartbeat("m").error is Errors.UNKNOWN_MEMBER_ID
 
 
 def test_a_load_that_is_given_up_leaves_nothing() -> None:
     broker = elected(JAVA)
     broker.coordinator.load(0, [offset(1)])
     broker.unload()
-    assert broker.send(heartbeat("m")).error is Errors.NOT_COORDINATOR
+    assert broker.heartbeat("m").error is Errors.NOT_COORDINATOR
 
     broker.take_over()
 
@@ -237,10 +238,10 @@ def test_on_scala_a_load_goes_on_to_its_end_before_it_is_undone() -> None:
     broker = elected(SCALA)
     broker.coordinator.load(0, [offset(1)])
     broker.unload()
-    assert broker.send(heartbeat("m")).error is Errors.NONE
+    assert broker.heartbeat("m").error is Errors.NONE
 
     broker.settle(broker.coordinator.finish_loading(0, now_ms=broker.now))
 
-    assert broker.send(heartbeat("m")).error is Errors.NOT_COORDINATOR
+    assert broker.heartbeat("m").error is Errors.NOT_COORDINATOR
     broker.take_over()
     assert broker.state() == "Dead"

@@ -21,8 +21,8 @@ from reference_coordinator.core.ids import Millis
 from reference_coordinator.groups.classic.state import ClassicGroupState
 from reference_coordinator.messages import GroupRequest, JoinGroupResponse
 from reference_coordinator.tests.calls import Call
-from reference_coordinator.tests.kit import (
-    Broker,
+from reference_coordinator.tests.kit import Broker
+from reference_coordinator.tests.requests import (
     commit,
     fetch,
     heartbeat,

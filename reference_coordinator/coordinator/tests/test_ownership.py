@@ -12,21 +12,8 @@ from reference_coordinator.messages import (
     OffsetFetchRequestGroup,
     OffsetFetchResponse,
 )
-from reference_coordinator.tests.kit import (
-    JAVA,
-    SCALA,
-    SESSION_MS,
-    Broker,
-    commit,
-    heartbeat,
-    join,
-    joined_members,
-    leave,
-    offset_delete,
-    parked_members,
-    stable_group,
-    sync,
-)
+from reference_coordinator.tests.kit import JAVA, SCALA, Broker
+from reference_coordinator.tests.requests import SESSION_MS, join
 
 
 def loading(profile: str) -> Broker:
@@ -44,15 +31,15 @@ def fetch_all(broker: Broker) -> Errors:
 def given_by_every_api(broker: Broker) -> dict[str, object]:
     deleted = broker.send(DeleteGroupsRequest(groups_names=(GroupId("g"),)))
     described = broker.describe(version=5)
-    left = broker.send(leave("m"))
+    left = broker.leave("m")
     return {
-        "join": broker.send(join("m")).error,
-        "sync": broker.send(sync("m")).error,
-        "heartbeat": broker.send(heartbeat("m")).error,
+        "join": broker.join("m").error,
+        "sync": broker.sync("m").error,
+        "heartbeat": broker.heartbeat("m").error,
         "leave": (left.error, left.leave.members),
-        "commit": broker.send(commit({0: 1, 1: 2})).commit_errors,
+        "commit": broker.commit({0: 1, 1: 2}).commit_errors,
         "fetch": fetch_all(broker),
-        "offset delete": broker.send(offset_delete(0)).error,
+        "offset delete": broker.offset_delete(0).error,
         "describe": (described.error_code, described.group_state),
         "list": broker.send(ListGroupsRequest()).error,
         "delete": deleted.as_(DeleteGroupsResponse).results[0].error_code,
@@ -120,28 +107,28 @@ def test_the_group_id_comes_before_everything(profile: str) -> None:
     broker = Broker(profile, owned=False)
     invalid = Errors.INVALID_GROUP_ID
 
-    refused = broker.send(join("m", session_ms=1, group="")).join
+    refused = broker.join("m", session_ms=1, group="").join
     assert (refused.error_code, refused.member_id) == (invalid, "m")
-    assert broker.send(sync("m", group="")).error is invalid
-    assert broker.send(heartbeat("m", group="")).error is invalid
-    assert broker.send(leave("m", group="")).error is invalid
-    assert broker.send(offset_delete(0, group="")).error is invalid
+    assert broker.sync("m", group="").error is invalid
+    assert broker.heartbeat("m", group="").error is invalid
+    assert broker.leave("m", group="").error is invalid
+    assert broker.offset_delete(0, group="").error is invalid
 
 
 def test_unloading_answers_who_waits_to_join(broker: Broker) -> None:
-    (call,) = parked_members(broker, join())
+    (call,) = broker.parked_members(join())
     member_id = broker.describe().members[0].member_id
 
     broker.unload()
 
     assert (call.join.error_code, call.join.member_id) == (Errors.NOT_COORDINATOR, member_id)
-    assert broker.send(heartbeat("m")).error is Errors.NOT_COORDINATOR
+    assert broker.heartbeat("m").error is Errors.NOT_COORDINATOR
     assert broker.coordinator.next_deadline() is None
 
 
 def test_unloading_answers_who_waits_to_sync(broker: Broker) -> None:
-    _, bob = joined_members(broker, join(), join())
-    call = broker.send(sync(bob))
+    _, bob = broker.joined_members(join(), join())
+    call = broker.sync(bob)
 
     broker.unload()
 
@@ -153,7 +140,7 @@ def test_a_write_that_unloading_overtakes_is_refused_on_java(
     broker: Broker, profile: str, reported: Errors
 ) -> None:
     broker.delays_appends = True
-    call = broker.send(commit({0: 1}))
+    call = broker.commit({0: 1})
     broker.unload()
     assert call.is_parked is (profile == SCALA)
 
@@ -163,7 +150,7 @@ def test_a_write_that_unloading_overtakes_is_refused_on_java(
 
 
 def test_a_stable_group_survives_a_restart(broker: Broker) -> None:
-    ana, bob = stable_group(broker, join(), join(instance="i"))
+    ana, bob = broker.stable_group(join(), join(instance="i"))
     before = broker.describe()
     broker.elapse(SESSION_MS - 1)
 
@@ -171,64 +158,64 @@ def test_a_stable_group_survives_a_restart(broker: Broker) -> None:
 
     assert broker.describe() == before
     broker.elapse(SESSION_MS - 1)
-    assert broker.send(heartbeat(ana)).error is Errors.NONE
-    assert broker.send(sync(bob, instance="i")).sync.assignment == bob.encode()
-    assert broker.send(join(ana)).is_parked
+    assert broker.heartbeat(ana).error is Errors.NONE
+    assert broker.sync(bob, instance="i").sync.assignment == bob.encode()
+    assert broker.join(ana).is_parked
 
 
 def test_sessions_begin_anew_in_a_restart_and_end_as_ever(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join())
+    (ana,) = broker.stable_group(join())
     broker.restart()
 
     broker.elapse(SESSION_MS)
 
-    assert broker.send(heartbeat(ana)).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.heartbeat(ana).error is Errors.UNKNOWN_MEMBER_ID
 
 
 def test_a_rebalance_is_forgotten_in_a_restart(broker: Broker) -> None:
-    ana, bob = stable_group(broker, join(), join())
-    calls = [broker.send(join(each)) for each in (ana, bob)]
+    ana, bob = broker.stable_group(join(), join())
+    calls = [broker.join(each) for each in (ana, bob)]
     assert calls[0].join.generation_id == 2
 
     broker.restart()
 
-    assert broker.send(heartbeat(ana, 2)).error is Errors.ILLEGAL_GENERATION
-    assert broker.send(heartbeat(ana, 1)).error is Errors.NONE
+    assert broker.heartbeat(ana, 2).error is Errors.ILLEGAL_GENERATION
+    assert broker.heartbeat(ana, 1).error is Errors.NONE
 
 
 @pytest.mark.parametrize(("profile", "state"), [(SCALA, "Dead"), (JAVA, "Empty")])
 def test_a_group_that_never_synced_survives_on_java_as_a_shell(broker: Broker, state: str) -> None:
-    (member_id,) = joined_members(broker, join())
-    broker.send(join(group="pending"))
+    (member_id,) = broker.joined_members(join())
+    broker.join(group="pending")
 
     broker.restart()
 
     assert (broker.state(), broker.state("pending")) == (state, state)
-    assert broker.send(heartbeat(member_id)).error is Errors.UNKNOWN_MEMBER_ID
-    (call,) = parked_members(broker, join())
+    assert broker.heartbeat(member_id).error is Errors.UNKNOWN_MEMBER_ID
+    (call,) = broker.parked_members(join())
     broker.elapse(3_000)
     assert call.join.generation_id == 1
 
 
 def test_an_empty_group_keeps_its_generation_and_type(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join())
-    broker.send(leave(ana))
+    (ana,) = broker.stable_group(join())
+    broker.leave(ana)
 
     broker.restart()
 
     assert broker.describe().protocol_type == "consumer"
-    (call,) = parked_members(broker, join())
+    (call,) = broker.parked_members(join())
     broker.elapse(3_000)
     assert call.join.generation_id == 3
 
 
 def test_a_group_that_outgrew_the_maximum_rebalances_when_loaded(broker: Broker) -> None:
-    members = stable_group(broker, join(), join(), join())
+    members = broker.stable_group(join(), join(), join())
 
     broker.restart(**{"group.max.size": "2"})
 
     assert broker.state() == "PreparingRebalance"
-    calls = [broker.send(join(each)) for each in members]
+    calls = [broker.join(each) for each in members]
     assert calls[2].error is Errors.GROUP_MAX_SIZE_REACHED
     broker.elapse(20_000)
     assert [call.join.generation_id for call in calls[:2]] == [2, 2]

@@ -6,18 +6,8 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId
 from reference_coordinator.messages import DeleteGroupsRequest, DeleteGroupsResponse
 from reference_coordinator.tests.calls import Call
-from reference_coordinator.tests.kit import (
-    JAVA,
-    SCALA,
-    Broker,
-    commit,
-    heartbeat,
-    join,
-    leave,
-    offset_delete,
-    stable_group,
-    sync,
-)
+from reference_coordinator.tests.kit import JAVA, SCALA, Broker
+from reference_coordinator.tests.requests import join
 from reference_coordinator.tests.txn_kit import txn_commit
 
 GONE = Errors.COORDINATOR_NOT_AVAILABLE
@@ -27,9 +17,9 @@ def paused(profile: str, *groups: str) -> tuple[Broker, Call]:
     """Groups that once had a member and an offset, and a DeleteGroups of them that is being held."""
     broker = Broker(profile)
     for group in groups:
-        (ana,) = stable_group(broker, join(group=group))
-        broker.send(commit({0: 7}, member_id=ana, generation=1, group=group))
-        broker.send(leave(ana, group=group))
+        (ana,) = broker.stable_group(join(group=group))
+        broker.commit({0: 7}, member_id=ana, generation=1, group=group)
+        broker.leave(ana, group=group)
     broker.coordinator.pause_at_dead()
     ids = tuple(GroupId(each) for each in groups)
     return broker, broker.send(DeleteGroupsRequest(groups_names=ids))
@@ -44,13 +34,13 @@ def test_whoever_writes_to_a_dead_group_is_reported_that_nobody_coordinates_it()
     broker, _ = paused(SCALA, "g")
 
     assert broker.send(join(), version=3).error is GONE
-    assert broker.send(join("m")).error is GONE
-    assert broker.send(sync("m", 2)).error is GONE
-    assert broker.send(heartbeat("m", 2)).error is GONE
-    left = broker.send(leave("m"))
+    assert broker.join("m").error is GONE
+    assert broker.sync("m", 2).error is GONE
+    assert broker.heartbeat("m", 2).error is GONE
+    left = broker.leave("m")
     assert (left.error, left.leave.members) == (GONE, ())
-    assert broker.send(commit({0: 1})).commit_errors == [GONE]
-    assert broker.send(commit({0: 1}, member_id="m", generation=2)).commit_errors == [GONE]
+    assert broker.commit({0: 1}).commit_errors == [GONE]
+    assert broker.commit({0: 1}, member_id="m", generation=2).commit_errors == [GONE]
     assert broker.send(txn_commit({0: 1})).commit_errors == [GONE]
 
 
@@ -63,7 +53,7 @@ def test_an_administrator_sees_the_dead_group() -> None:
     assert (described.error_code, described.group_state, described.members) == (Errors.NONE, "Dead", ())
     assert broker.listed() == broker.listed(("Dead",)) == ["g"]
     assert broker.delete("g") == {"g": Errors.GROUP_ID_NOT_FOUND}
-    assert broker.send(offset_delete(0)).error is Errors.GROUP_ID_NOT_FOUND
+    assert broker.offset_delete(0).error is Errors.GROUP_ID_NOT_FOUND
 
 
 def test_the_deletion_is_answered_on_release_and_the_group_is_gone() -> None:
@@ -75,7 +65,7 @@ def test_the_deletion_is_answered_on_release_and_the_group_is_gone() -> None:
     results = call.as_(DeleteGroupsResponse).results
     assert {each.group_id: each.error_code for each in results} == {"g": Errors.NONE, "h": Errors.NONE}
     assert broker.listed() == []
-    assert broker.send(heartbeat("m", 2)).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.heartbeat("m", 2).error is Errors.UNKNOWN_MEMBER_ID
 
 
 def test_expiry_does_not_remove_a_paused_group() -> None:
@@ -109,7 +99,7 @@ def test_groups_that_are_unloaded_meanwhile_are_not_removed_twice() -> None:
 def test_after_the_resume_nothing_is_paused_any_more() -> None:
     broker, _ = paused(SCALA, "g")
     release(broker)
-    broker.send(commit({0: 1}))
+    broker.commit({0: 1})
 
     assert broker.delete("g") == {"g": Errors.NONE}
 
@@ -125,7 +115,7 @@ def test_java_has_no_such_moment() -> None:
 
 @pytest.mark.parametrize("is_paused", [True, False])
 def test_a_pause_changes_nothing_for_groups_with_members(broker: Broker, *, is_paused: bool) -> None:
-    stable_group(broker, join())
+    broker.stable_group(join())
     if is_paused:
         broker.coordinator.pause_at_dead()
 

@@ -14,7 +14,7 @@ from reference_coordinator.log.record_batch import encode_batch
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.runtime.limits import log_limits, size_in_bytes
-from reference_coordinator.tests.kit import JAVA, Broker, join, parked_members
+from reference_coordinator.tests.kit import JAVA, Broker
 from reference_coordinator.tests.log_kit import (
     EMPTY,
     FORGOTTEN,
@@ -25,6 +25,7 @@ from reference_coordinator.tests.log_kit import (
     committed,
     marker,
 )
+from reference_coordinator.tests.requests import join
 
 GROUP = GroupId("g" * 100)
 OFFSET = replace(committed(7, group=GROUP), metadata="m" * 50)
@@ -93,7 +94,7 @@ def test_a_first_member_learns_of_the_failure_even_without_an_initial_delay() ->
     broker = Broker(JAVA, {"group.initial.rebalance.delay.ms": "0"})
     broker.append_error = Errors.MESSAGE_TOO_LARGE
 
-    (call,) = parked_members(broker, join(instance="i"))
+    (call,) = broker.parked_members(join(instance="i"))
 
     assert (call.join.error_code, call.join.member_id) == (Errors.UNKNOWN_SERVER_ERROR, "")
     broker.elapse(1)

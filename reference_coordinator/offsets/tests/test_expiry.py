@@ -6,18 +6,8 @@ import pytest
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.records import GroupMetadataTombstone
-from reference_coordinator.tests.kit import (
-    JAVA,
-    SCALA,
-    Broker,
-    commit,
-    heartbeat,
-    join,
-    leave,
-    offset_delete,
-    stable_group,
-    subscription,
-)
+from reference_coordinator.tests.kit import JAVA, SCALA, Broker
+from reference_coordinator.tests.requests import commit, join, subscription
 
 MINUTE_MS = 60_000
 CHECK_MS = 1_000
@@ -37,9 +27,9 @@ def forgetful_broker(profile: str) -> Broker:
 
 
 def test_a_simple_groups_offsets_expire_by_their_own_commit(broker: Broker) -> None:
-    broker.send(commit({0: 1}))
+    broker.commit({0: 1})
     broker.elapse(MINUTE_MS // 2)
-    broker.send(commit({1: 2}))
+    broker.commit({1: 2})
 
     broker.elapse(MINUTE_MS // 2)
     assert [offset for offset, _ in broker.fetch(0, 1)] == [-1, 2]
@@ -48,10 +38,10 @@ def test_a_simple_groups_offsets_expire_by_their_own_commit(broker: Broker) -> N
 
 
 def test_an_emptied_groups_offsets_expire_by_when_it_became_empty(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join(session_ms=600_000))
-    broker.send(commit({0: 1}, member_id=ana, generation=1))
+    (ana,) = broker.stable_group(join(session_ms=600_000))
+    broker.commit({0: 1}, member_id=ana, generation=1)
     broker.elapse(MINUTE_MS)
-    broker.send(leave(ana))
+    broker.leave(ana)
 
     broker.elapse(MINUTE_MS - CHECK_MS)
     assert broker.fetch(0) == [(1, Errors.NONE)]
@@ -61,9 +51,9 @@ def test_an_emptied_groups_offsets_expire_by_when_it_became_empty(broker: Broker
 
 
 def test_a_stable_groups_offsets_expire_where_nobody_reads(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join(metadata=subscription("read"), session_ms=600_000))
+    (ana,) = broker.stable_group(join(metadata=subscription("read"), session_ms=600_000))
     for topic in ("read", "unread"):
-        broker.send(commit({0: 1}, member_id=ana, generation=1, topic=topic))
+        broker.commit({0: 1}, member_id=ana, generation=1, topic=topic)
 
     broker.elapse(MINUTE_MS)
 
@@ -77,8 +67,8 @@ def test_a_stable_groups_offsets_expire_where_nobody_reads(broker: Broker) -> No
 def test_a_rebalancing_groups_offsets_are_safe_since_kafka_13636(broker: Broker, offset: int) -> None:
     metadata = subscription("read")
     rejoining = join(metadata=metadata, session_ms=600_000, rebalance_ms=600_000)
-    ana, _ = stable_group(broker, rejoining, rejoining)
-    broker.send(commit({0: 1}, member_id=ana, generation=1, topic="unread"))
+    ana, _ = broker.stable_group(rejoining, rejoining)
+    broker.commit({0: 1}, member_id=ana, generation=1, topic="unread")
     broker.send(replace(rejoining, member_id=ana))
 
     broker.elapse(MINUTE_MS)
@@ -88,8 +78,8 @@ def test_a_rebalancing_groups_offsets_are_safe_since_kafka_13636(broker: Broker,
 
 
 def test_groups_of_others_than_consumers_lose_nothing(broker: Broker) -> None:
-    (worker,) = stable_group(broker, join(kind="connect", session_ms=600_000))
-    broker.send(commit({0: 1}, member_id=worker, generation=1))
+    (worker,) = broker.stable_group(join(kind="connect", session_ms=600_000))
+    broker.commit({0: 1}, member_id=worker, generation=1)
 
     broker.elapse(2 * MINUTE_MS)
 
@@ -118,18 +108,18 @@ def test_a_retention_of_nothing_lasts_until_the_next_look(broker: Broker) -> Non
 
 
 def test_an_empty_group_without_offsets_goes_with_its_pending_members(broker: Broker) -> None:
-    pending = broker.send(join()).join.member_id
+    pending = broker.join().join.member_id
 
     broker.elapse(CHECK_MS)
 
     assert broker.state() == "Dead"
-    assert broker.send(join(pending)).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.join(pending).error is Errors.UNKNOWN_MEMBER_ID
 
 
 def test_java_forgets_an_emptied_group_at_the_next_look() -> None:
     broker = forgetful(JAVA)
-    broker.send(commit({0: 1}))
-    broker.send(offset_delete(0))
+    broker.commit({0: 1})
+    broker.offset_delete(0)
     assert broker.state() == "Empty"
 
     broker.elapse(CHECK_MS)
@@ -138,17 +128,17 @@ def test_java_forgets_an_emptied_group_at_the_next_look() -> None:
 
 
 def test_a_group_with_members_is_never_forgotten(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join(session_ms=600_000))
+    (ana,) = broker.stable_group(join(session_ms=600_000))
 
     broker.elapse(5 * MINUTE_MS)
 
-    assert broker.send(heartbeat(ana)).error is Errors.NONE
+    assert broker.heartbeat(ana).error is Errors.NONE
 
 
 def test_what_expired_is_gone_after_a_restart(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join())
-    broker.send(leave(ana))
-    broker.send(commit({0: 1}))
+    (ana,) = broker.stable_group(join())
+    broker.leave(ana)
+    broker.commit({0: 1})
     broker.elapse(MINUTE_MS)
     assert broker.state() == "Dead"
 

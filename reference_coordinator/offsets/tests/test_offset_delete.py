@@ -7,18 +7,8 @@ from reference_coordinator.messages import (
     OffsetDeleteResponse,
 )
 from reference_coordinator.tests.calls import Call
-from reference_coordinator.tests.kit import (
-    JAVA,
-    SCALA,
-    Broker,
-    commit,
-    join,
-    leave,
-    offset_delete,
-    parked_members,
-    stable_group,
-    subscription,
-)
+from reference_coordinator.tests.kit import JAVA, SCALA, Broker
+from reference_coordinator.tests.requests import join, subscription
 
 NONE = Errors.NONE
 
@@ -29,15 +19,15 @@ def errors_of(call: Call) -> list[Errors]:
 
 
 def test_offsets_of_a_missing_group_cannot_be_deleted(broker: Broker) -> None:
-    call = broker.send(offset_delete(0))
+    call = broker.offset_delete(0)
 
     assert (call.error, errors_of(call)) == (Errors.GROUP_ID_NOT_FOUND, [])
 
 
 def test_an_empty_group_forgets_offsets_it_has_and_has_not(broker: Broker) -> None:
-    broker.send(commit({0: 1, 1: 2}))
+    broker.commit({0: 1, 1: 2})
 
-    call = broker.send(offset_delete(0, 5))
+    call = broker.offset_delete(0, 5)
 
     assert (call.error, errors_of(call)) == (NONE, [NONE, NONE])
     assert broker.fetch(0, 1) == [(-1, NONE), (2, NONE)]
@@ -45,19 +35,19 @@ def test_an_empty_group_forgets_offsets_it_has_and_has_not(broker: Broker) -> No
 
 @pytest.mark.parametrize(("profile", "state"), [(SCALA, "Dead"), (JAVA, "Empty")])
 def test_the_last_offset_takes_the_group_with_it_on_scala(broker: Broker, state: str) -> None:
-    broker.send(commit({0: 1}))
+    broker.commit({0: 1})
 
-    assert broker.send(offset_delete(0)).error is NONE
+    assert broker.offset_delete(0).error is NONE
     assert broker.state() == state
 
 
 def test_offsets_of_topics_that_are_read_stay(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join(metadata=subscription("read", "too")))
+    (ana,) = broker.stable_group(join(metadata=subscription("read", "too")))
     for topic in ("read", "unread"):
-        broker.send(commit({0: 1}, member_id=ana, generation=1, topic=topic))
+        broker.commit({0: 1}, member_id=ana, generation=1, topic=topic)
 
-    read = broker.send(offset_delete(0, topic="read"))
-    unread = broker.send(offset_delete(0, topic="unread"))
+    read = broker.offset_delete(0, topic="read")
+    unread = broker.offset_delete(0, topic="unread")
 
     assert (read.error, errors_of(read)) == (NONE, [Errors.GROUP_SUBSCRIBED_TO_TOPIC])
     assert errors_of(unread) == [NONE]
@@ -66,58 +56,58 @@ def test_offsets_of_topics_that_are_read_stay(broker: Broker) -> None:
 
 
 def test_what_a_group_reads_survives_a_restart(broker: Broker) -> None:
-    stable_group(broker, join(metadata=subscription("read")))
+    broker.stable_group(join(metadata=subscription("read")))
 
     broker.restart()
 
-    read = broker.send(offset_delete(0, topic="read"))
+    read = broker.offset_delete(0, topic="read")
     assert errors_of(read) == [Errors.GROUP_SUBSCRIBED_TO_TOPIC]
-    assert errors_of(broker.send(offset_delete(0, topic="unread"))) == [NONE]
+    assert errors_of(broker.offset_delete(0, topic="unread")) == [NONE]
 
 
 def test_a_subscription_that_cannot_be_read_means_every_topic(broker: Broker) -> None:
-    stable_group(broker, join(metadata=b"\0"))
+    broker.stable_group(join(metadata=b"\0"))
 
-    assert errors_of(broker.send(offset_delete(0))) == [Errors.GROUP_SUBSCRIBED_TO_TOPIC]
+    assert errors_of(broker.offset_delete(0)) == [Errors.GROUP_SUBSCRIBED_TO_TOPIC]
 
 
 def test_groups_of_others_than_consumers_must_be_empty(broker: Broker) -> None:
-    (worker,) = stable_group(broker, join(kind="connect"))
+    (worker,) = broker.stable_group(join(kind="connect"))
 
-    call = broker.send(offset_delete(0))
+    call = broker.offset_delete(0)
     assert (call.error, errors_of(call)) == (Errors.NON_EMPTY_GROUP, [])
-    broker.send(leave(worker))
-    assert broker.send(offset_delete(0)).error is NONE
+    broker.leave(worker)
+    assert broker.offset_delete(0).error is NONE
 
 
 @pytest.mark.parametrize(("profile", "reported"), [(SCALA, NONE), (JAVA, Errors.UNKNOWN_SERVER_ERROR)])
 def test_an_offset_deletion_that_cannot_be_written_fails_on_java(broker: Broker, reported: Errors) -> None:
-    broker.send(commit({0: 1, 1: 2}))
+    broker.commit({0: 1, 1: 2})
     broker.append_error = Errors.MESSAGE_TOO_LARGE
 
-    assert broker.send(offset_delete(0)).error is reported
+    assert broker.offset_delete(0).error is reported
     assert broker.fetch(0) == [(-1 if reported is NONE else 1, NONE)]
 
 
 def test_a_first_rebalance_counts_as_reading_everything(broker: Broker) -> None:
-    parked_members(broker, join())
+    broker.parked_members(join())
 
-    assert errors_of(broker.send(offset_delete(0))) == [Errors.GROUP_SUBSCRIBED_TO_TOPIC]
+    assert errors_of(broker.offset_delete(0)) == [Errors.GROUP_SUBSCRIBED_TO_TOPIC]
 
 
 @pytest.mark.parametrize(("profile", "reported"), [(SCALA, [NONE, NONE]), (JAVA, [NONE, NONE, NONE])])
 def test_a_partition_that_is_named_twice_is_answered_once_by_scala(
     broker: Broker, reported: list[Errors]
 ) -> None:
-    broker.send(commit({0: 1, 1: 2}))
+    broker.commit({0: 1, 1: 2})
 
-    assert errors_of(broker.send(offset_delete(0, 1, 0))) == reported
+    assert errors_of(broker.offset_delete(0, 1, 0)) == reported
     assert broker.fetch(0, 1) == [(-1, NONE), (-1, NONE)]
 
 
 def test_who_deletes_nothing_leaves_an_empty_group_alone(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join())
-    broker.send(leave(ana))
+    (ana,) = broker.stable_group(join())
+    broker.leave(ana)
 
-    assert broker.send(offset_delete()).error is NONE
+    assert broker.offset_delete().error is NONE
     assert broker.state() == "Empty"

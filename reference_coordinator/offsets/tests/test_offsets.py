@@ -11,25 +11,14 @@ from reference_coordinator.messages import (
     OffsetFetchRequestTopic,
     OffsetFetchResponse,
 )
-from reference_coordinator.tests.kit import (
-    JAVA,
-    SCALA,
-    Broker,
-    commit,
-    heartbeat,
-    join,
-    joined_members,
-    leave,
-    parked_members,
-    stable_group,
-    sync,
-)
+from reference_coordinator.tests.kit import JAVA, SCALA, Broker
+from reference_coordinator.tests.requests import commit, join
 
 NONE = Errors.NONE
 
 
 def test_a_commit_of_nobody_makes_a_simple_group(broker: Broker) -> None:
-    assert broker.send(commit({0: 7})).commit_errors == [NONE]
+    assert broker.commit({0: 7}).commit_errors == [NONE]
     assert (broker.state(), broker.describe().protocol_type) == ("Empty", "")
     assert broker.fetch(0, 1) == [(7, NONE), (-1, NONE)]
 
@@ -54,11 +43,11 @@ def test_a_generation_of_no_group_is_refused(
 
 
 def test_in_an_empty_group_only_the_sign_of_the_generation_counts(broker: Broker) -> None:
-    broker.send(commit({0: 1}))
+    broker.commit({0: 1})
 
-    assert broker.send(commit({0: 2}, generation=-5)).commit_errors == [NONE]
+    assert broker.commit({0: 2}, generation=-5).commit_errors == [NONE]
     for member in ("", "x"):
-        refused = broker.send(commit({0: 3}, generation=0, member_id=member))
+        refused = broker.commit({0: 3}, generation=0, member_id=member)
         assert refused.commit_errors == [Errors.UNKNOWN_MEMBER_ID]
 
 
@@ -74,25 +63,25 @@ def test_in_an_empty_group_only_the_sign_of_the_generation_counts(broker: Broker
     ],
 )
 def test_ids_in_a_simple_commit_are_ignored_except_in_3_0_to_3_2(broker: Broker, reported: Errors) -> None:
-    broker.send(commit({0: 1}))
+    broker.commit({0: 1})
 
-    assert broker.send(commit({0: 2}, member_id="x")).commit_errors == [reported]
-    assert broker.send(commit({0: 2}, instance="i")).commit_errors == [reported]
-    assert broker.send(commit({0: 2})).commit_errors == [NONE]
+    assert broker.commit({0: 2}, member_id="x").commit_errors == [reported]
+    assert broker.commit({0: 2}, instance="i").commit_errors == [reported]
+    assert broker.commit({0: 2}).commit_errors == [NONE]
 
 
 def test_a_member_commits_in_stable_and_while_rebalancing(broker: Broker) -> None:
-    ana, _ = stable_group(broker, join(), join())
+    ana, _ = broker.stable_group(join(), join())
     request = commit({0: 7}, member_id=ana, generation=1, metadata="m")
     assert broker.send(request).commit_errors == [NONE]
-    broker.send(join(ana))
+    broker.join(ana)
 
     assert broker.state() == "PreparingRebalance"
     assert broker.send(request).commit_errors == [NONE]
 
 
 def test_before_the_sync_checks_come_in_kafkas_order(broker: Broker) -> None:
-    (ana,) = joined_members(broker, join(instance="i"))
+    (ana,) = broker.joined_members(join(instance="i"))
 
     ladder = [
         commit({0: 1}),
@@ -114,22 +103,22 @@ def test_before_the_sync_checks_come_in_kafkas_order(broker: Broker) -> None:
 
 
 def test_after_everybody_left_anybody_commits(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join())
-    broker.send(leave(ana))
+    (ana,) = broker.stable_group(join())
+    broker.leave(ana)
 
-    assert broker.send(commit({0: 1})).commit_errors == [NONE]
+    assert broker.commit({0: 1}).commit_errors == [NONE]
 
 
 def test_the_empty_group_id_is_as_good_as_any(broker: Broker) -> None:
-    assert broker.send(commit({0: 7}, group="")).commit_errors == [NONE]
+    assert broker.commit({0: 7}, group="").commit_errors == [NONE]
     assert broker.fetch(0, group="") == [(7, NONE)]
 
 
 def test_metadata_is_measured_in_utf_16_units(profile: str) -> None:
     broker = Broker(profile, {"offset.metadata.max.bytes": "10"})
 
-    assert broker.send(commit({0: 1}, metadata="é" * 10)).commit_errors == [NONE]
-    too_large = broker.send(commit({0: 2}, metadata="😀" * 6))
+    assert broker.commit({0: 1}, metadata="é" * 10).commit_errors == [NONE]
+    too_large = broker.commit({0: 2}, metadata="😀" * 6)
     assert too_large.commit_errors == [Errors.OFFSET_METADATA_TOO_LARGE]
     assert broker.fetch(0) == [(1, NONE)]
 
@@ -165,7 +154,7 @@ def test_a_partition_named_twice_is_answered_once_on_scala(broker: Broker, answe
 def test_a_commit_that_stores_nothing_leaves_a_ghost(profile: str, state: str) -> None:
     broker = Broker(profile, {"offset.metadata.max.bytes": "1"})
 
-    broker.send(commit({0: 1}, metadata="xx"))
+    broker.commit({0: 1}, metadata="xx")
 
     assert broker.state() == state
     assert broker.log == []
@@ -175,9 +164,9 @@ def test_a_commit_that_stores_nothing_leaves_a_ghost(profile: str, state: str) -
 
 def test_the_next_write_shows_javas_ghost() -> None:
     broker = Broker(JAVA, {"offset.metadata.max.bytes": "1"})
-    broker.send(commit({0: 1}, metadata="xx"))
+    broker.commit({0: 1}, metadata="xx")
 
-    broker.send(commit({0: 1}))
+    broker.commit({0: 1})
 
     assert broker.state() == "Empty"
 
@@ -195,9 +184,9 @@ def test_a_partition_refused_stays_unstable_until_3_7_1(profile: str, *, unstabl
 
 def test_on_scala_an_offset_being_written_is_unstable() -> None:
     broker = Broker(SCALA)
-    broker.send(commit({0: 1}))
+    broker.commit({0: 1})
     broker.delays_appends = True
-    broker.send(commit({0: 2}))
+    broker.commit({0: 2})
 
     assert broker.fetch(0) == [(1, NONE)]
     assert broker.fetch(0, stable=True) == [(-1, Errors.UNSTABLE_OFFSET_COMMIT)]
@@ -225,13 +214,13 @@ def test_a_commit_that_cannot_be_written_is_reported_by_family(
         broker = Broker(profile)
         broker.append_error = failure
 
-        assert broker.send(commit({0: 1, 1: 2})).commit_errors == [reported, reported]
+        assert broker.commit({0: 1, 1: 2}).commit_errors == [reported, reported]
         assert broker.fetch(0, stable=True) == [(-1, NONE)]
         assert broker.state() == state
 
 
 def test_null_metadata_is_stored_empty_and_leader_epochs_are_kept(broker: Broker) -> None:
-    broker.send(commit({0: 1}, metadata=None))
+    broker.commit({0: 1}, metadata=None)
 
     asked = OffsetFetchRequestGroup(group_id=GroupId("g"), topics=None)
     (group,) = broker.send(OffsetFetchRequest(groups=(asked,))).as_(OffsetFetchResponse).groups
@@ -249,7 +238,7 @@ def test_a_missing_group_has_no_offsets_and_that_is_no_error(broker: Broker) -> 
 
 
 def test_several_groups_are_answered_in_request_order(broker: Broker) -> None:
-    broker.send(commit({0: 1}))
+    broker.commit({0: 1})
     topics = (OffsetFetchRequestTopic(name="t", partition_indexes=(0,)),)
     asked = tuple(OffsetFetchRequestGroup(group_id=GroupId(each), topics=topics) for each in ("g", "x", "g"))
 
@@ -260,9 +249,9 @@ def test_several_groups_are_answered_in_request_order(broker: Broker) -> None:
 
 
 def test_a_commit_to_a_group_on_its_way_out_is_a_member_commit(broker: Broker) -> None:
-    parked_members(broker, join())
-    broker.send(leave(broker.describe().members[0].member_id))
+    broker.parked_members(join())
+    broker.leave(broker.describe().members[0].member_id)
 
-    assert broker.send(commit({0: 1})).commit_errors == [Errors.UNKNOWN_MEMBER_ID]
-    assert broker.send(heartbeat("x", 0)).error is Errors.UNKNOWN_MEMBER_ID
-    assert broker.send(sync("x", 0)).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.commit({0: 1}).commit_errors == [Errors.UNKNOWN_MEMBER_ID]
+    assert broker.heartbeat("x", 0).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.sync("x", 0).error is Errors.UNKNOWN_MEMBER_ID

@@ -3,17 +3,8 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.tests.kit import (
-    JAVA,
-    SCALA,
-    Broker,
-    commit,
-    heartbeat,
-    join,
-    joined_members,
-    offset_delete,
-    stable_group,
-)
+from reference_coordinator.tests.kit import JAVA, SCALA, Broker
+from reference_coordinator.tests.requests import commit, join
 from reference_coordinator.tests.txn_kit import end, txn_commit
 
 NONE = (-1, Errors.NONE)
@@ -32,7 +23,7 @@ def test_a_pending_offset_makes_an_empty_group_and_is_not_seen(broker: Broker) -
 
 @pytest.mark.parametrize("committed", [True, False])
 def test_an_offset_counts_when_its_transaction_commits(broker: Broker, *, committed: bool) -> None:
-    broker.send(commit({0: 10}))
+    broker.commit({0: 10})
     broker.send(txn_commit({0: 42}))
 
     end(broker, 7, committed=committed)
@@ -52,7 +43,7 @@ def test_the_end_of_another_producer_or_partition_changes_nothing(broker: Broker
 def test_what_stands_later_in_the_log_wins(broker: Broker) -> None:
     broker.send(txn_commit({0: 1, 1: 1}, producer_id=1))
     broker.send(txn_commit({0: 2}, producer_id=2))
-    broker.send(commit({1: 9}))
+    broker.commit({1: 9})
 
     end(broker, 2, committed=True)
     end(broker, 1, committed=True)
@@ -62,7 +53,7 @@ def test_what_stands_later_in_the_log_wins(broker: Broker) -> None:
 
 def test_pending_offsets_outlive_a_restart(broker: Broker) -> None:
     broker.send(txn_commit({0: 1}))
-    broker.send(commit({1: 9}))
+    broker.commit({1: 9})
     broker.send(txn_commit({1: 2}))
     broker.restart()
 
@@ -137,8 +128,8 @@ def test_the_group_without_a_name_is_refused(broker: Broker) -> None:
 
 @pytest.mark.parametrize("profile", ["2.4", "2.8", SCALA, JAVA])
 def test_instance_member_and_generation_are_checked_from_2_5_on(broker: Broker, profile: str) -> None:
-    former, _ = stable_group(broker, join(instance="i"), join())
-    current = broker.send(join(instance="i")).join.member_id
+    former, _ = broker.stable_group(join(instance="i"), join())
+    current = broker.join(instance="i").join.member_id
 
     reported = [
         broker.send(txn_commit({0: 1}, member_id=member, instance=instance, generation=generation))
@@ -165,7 +156,7 @@ def test_instance_member_and_generation_are_checked_from_2_5_on(broker: Broker, 
     ],
 )
 def test_who_is_named_by_half_is_refused_from_3_0_on(broker: Broker, errors: list[Errors]) -> None:
-    (ana,) = stable_group(broker, join())
+    (ana,) = broker.stable_group(join())
 
     reported = [
         broker.send(txn_commit({0: 1}, member_id=member, instance=instance, generation=generation))
@@ -176,20 +167,20 @@ def test_who_is_named_by_half_is_refused_from_3_0_on(broker: Broker, errors: lis
 
 
 def test_assignments_that_are_awaited_do_not_matter(broker: Broker) -> None:
-    (ana,) = joined_members(broker, join())
+    (ana,) = broker.joined_members(join())
 
     assert broker.send(txn_commit({0: 1})).commit_errors == [Errors.NONE]
     assert broker.send(txn_commit({0: 1}, member_id=ana, generation=1)).commit_errors == [Errors.NONE]
 
 
 def test_a_transactional_commit_is_no_sign_of_life(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join(session_ms=6_000))
+    (ana,) = broker.stable_group(join(session_ms=6_000))
 
     broker.elapse(4_000)
     broker.send(txn_commit({0: 1}, member_id=ana, generation=1))
     broker.elapse(2_000)
 
-    assert broker.send(heartbeat(ana)).error is UNKNOWN
+    assert broker.heartbeat(ana).error is UNKNOWN
 
 
 @pytest.mark.parametrize("profile", ["3.7.0", "3.7.1", JAVA])
@@ -228,7 +219,7 @@ def test_what_could_not_be_written_is_not_pending(broker: Broker) -> None:
 
 
 def test_an_offset_is_pending_from_when_it_is_asked_for_in_scala_and_written_in_java(broker: Broker) -> None:
-    broker.send(commit({1: 1}))
+    broker.commit({1: 1})
     broker.delays_appends = True
     waiting = broker.send(txn_commit({0: 1}))
 
@@ -240,10 +231,10 @@ def test_an_offset_is_pending_from_when_it_is_asked_for_in_scala_and_written_in_
 
 def test_what_was_deleted_on_its_way_to_the_log_does_not_come_back() -> None:
     broker = Broker(SCALA)
-    broker.send(commit({1: 1}))
+    broker.commit({1: 1})
     broker.delays_appends = True
     waiting = broker.send(txn_commit({0: 1}))
-    broker.send(offset_delete(0))
+    broker.offset_delete(0)
 
     broker.release()
 
@@ -264,7 +255,7 @@ def test_one_transaction_ends_for_all_groups_of_a_partition(profile: str) -> Non
 def test_a_deleted_partition_loses_what_is_pending(broker: Broker, profile: str) -> None:
     broker.send(txn_commit({0: 1, 1: 2}))
 
-    assert broker.send(offset_delete(0)).error is Errors.NONE
+    assert broker.offset_delete(0).error is Errors.NONE
     assert broker.fetch(0, 1, stable=True) == [NONE, UNSTABLE]
     end(broker, 7, committed=True)
     assert broker.fetch(0, 1) == [NONE, (2, Errors.NONE)]
@@ -276,7 +267,7 @@ def test_a_deleted_partition_loses_what_is_pending(broker: Broker, profile: str)
 def test_a_group_outlives_the_deletion_of_its_last_pending_offset(broker: Broker) -> None:
     broker.send(txn_commit({0: 1}))
 
-    broker.send(offset_delete(0))
+    broker.offset_delete(0)
 
     assert broker.state() == "Empty"
 
@@ -314,8 +305,8 @@ def test_a_committed_offset_expires_below_a_pending_one_in_scala_alone(broker: B
 
 def test_a_deleted_topic_takes_all_its_offsets_along(broker: Broker) -> None:
     broker.send(txn_commit({0: 1}))
-    broker.send(commit({1: 2}))
-    broker.send(commit({0: 3}, topic="other", group="h"))
+    broker.commit({1: 2})
+    broker.commit({0: 3}, topic="other", group="h")
 
     broker.settle(broker.coordinator.topics_deleted(["t"], now_ms=broker.now))
     end(broker, 7, committed=True)
@@ -326,8 +317,8 @@ def test_a_deleted_topic_takes_all_its_offsets_along(broker: Broker) -> None:
 
 def test_a_deleted_topic_is_when_the_scala_coordinator_removes_groups_without_offsets() -> None:
     broker = Broker(SCALA)
-    broker.send(join(group="waiting"))
-    broker.send(commit({0: 1}))
+    broker.join(group="waiting")
+    broker.commit({0: 1})
 
     broker.settle(broker.coordinator.topics_deleted(["t"], now_ms=broker.now))
 
@@ -337,9 +328,9 @@ def test_a_deleted_topic_is_when_the_scala_coordinator_removes_groups_without_of
 def test_a_stable_read_waits_for_writes_in_java_and_is_unstable_in_scala(
     broker: Broker, profile: str
 ) -> None:
-    broker.send(commit({0: 1}))
+    broker.commit({0: 1})
     broker.delays_appends = True
-    broker.send(commit({0: 2}))
+    broker.commit({0: 2})
 
     assert broker.fetch(0) == [(1, Errors.NONE)]
     if profile == SCALA:

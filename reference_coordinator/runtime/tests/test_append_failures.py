@@ -4,19 +4,8 @@ import pytest
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.messages import JoinGroupRequest, OffsetCommitRequest
-from reference_coordinator.tests.kit import (
-    INITIAL_DELAY_MS,
-    JAVA,
-    REBALANCE_MS,
-    SCALA,
-    Broker,
-    commit,
-    heartbeat,
-    join,
-    leave,
-    parked_members,
-    stable_group,
-)
+from reference_coordinator.tests.kit import INITIAL_DELAY_MS, JAVA, SCALA, Broker
+from reference_coordinator.tests.requests import REBALANCE_MS, commit, join
 
 
 def failing(profile: str) -> Broker:
@@ -28,12 +17,12 @@ def failing(profile: str) -> Broker:
 @pytest.mark.parametrize(("profile", "works"), [(SCALA, True), (JAVA, False)])
 def test_an_id_of_a_group_that_could_not_be_written_works_on_scala_only(profile: str, *, works: bool) -> None:
     broker = failing(profile)
-    first = broker.send(join()).join
+    first = broker.join().join
     assert first.error_code is Errors.MEMBER_ID_REQUIRED
     assert broker.state() == ("Empty" if works else "Dead")
 
     broker.append_error = Errors.NONE
-    second = broker.send(join(first.member_id))
+    second = broker.join(first.member_id)
 
     assert second.is_parked is works
     if not works:
@@ -46,7 +35,7 @@ def test_on_java_a_first_member_is_reported_that_its_group_could_not_be_written(
 ) -> None:
     broker = failing(JAVA)
 
-    (call,) = parked_members(broker, join(instance=instance))
+    (call,) = broker.parked_members(join(instance=instance))
 
     assert (call.join.error_code, call.join.member_id) == (Errors.UNKNOWN_SERVER_ERROR, "")
     assert broker.state() == "Dead"
@@ -56,37 +45,37 @@ def test_on_java_a_first_member_is_reported_that_its_group_could_not_be_written(
 def test_on_scala_a_first_join_writes_nothing() -> None:
     broker = failing(SCALA)
 
-    (call,) = parked_members(broker, join())
+    (call,) = broker.parked_members(join())
     broker.elapse(3_000)
 
     assert call.join.generation_id == 1
 
 
 def test_a_group_empties_even_if_that_cannot_be_written(broker: Broker, profile: str) -> None:
-    (ana,) = stable_group(broker, join())
+    (ana,) = broker.stable_group(join())
     broker.append_error = Errors.MESSAGE_TOO_LARGE
 
-    answer = broker.send(leave(ana)).leave
+    answer = broker.leave(ana).leave
 
     if profile == SCALA:
         assert [each.error_code for each in answer.members] == [Errors.NONE]
     else:
         assert (answer.error_code, answer.members) == (Errors.UNKNOWN_SERVER_ERROR, ())
     assert broker.state() == "Empty"
-    assert broker.send(heartbeat(ana)).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.heartbeat(ana).error is Errors.UNKNOWN_MEMBER_ID
     broker.append_error = Errors.NONE
-    (call,) = parked_members(broker, join())
+    (call,) = broker.parked_members(join())
     broker.elapse(3_000)
     assert call.join.generation_id == 3
 
 
 @pytest.mark.parametrize(("profile", "waits"), [(SCALA, False), (JAVA, True)])
 def test_the_leaver_that_empties_a_group_waits_for_the_write_on_java(broker: Broker, *, waits: bool) -> None:
-    ana, bob = stable_group(broker, join(), join())
-    assert broker.send(leave(bob)).leave_errors == [Errors.NONE]
+    ana, bob = broker.stable_group(join(), join())
+    assert broker.leave(bob).leave_errors == [Errors.NONE]
     broker.delays_appends = True
 
-    call = broker.send(leave(ana))
+    call = broker.leave(ana)
 
     assert call.is_parked is waits
     broker.release()
@@ -96,7 +85,7 @@ def test_the_leaver_that_empties_a_group_waits_for_the_write_on_java(broker: Bro
 def test_who_joined_meanwhile_goes_down_with_the_group_on_java() -> None:
     broker = Broker(JAVA)
     broker.delays_appends = True
-    first, second = parked_members(broker, join(), join())
+    first, second = broker.parked_members(join(), join())
 
     broker.release(Errors.NOT_ENOUGH_REPLICAS)
 
@@ -108,10 +97,10 @@ def test_who_joined_meanwhile_goes_down_with_the_group_on_java() -> None:
 def unwritten_group(broker: Broker, *, is_complete: bool) -> None:
     """Let a group be made and fail, in its initial delay or while members are missing."""
     broker.delays_appends = True
-    (_,) = parked_members(broker, join())
+    (_,) = broker.parked_members(join())
     if is_complete:
         broker.elapse(INITIAL_DELAY_MS)
-        parked_members(broker, join())
+        broker.parked_members(join())
     broker.release(Errors.NOT_ENOUGH_REPLICAS)
     assert broker.state() == "Dead"
 
@@ -130,7 +119,7 @@ def test_on_java_a_deadline_of_an_unwritten_group_counts_up_the_next_of_its_id(
     broker.elapse(REBALANCE_MS)
 
     assert broker.state() == "Empty"
-    (call,) = parked_members(broker, join())
+    (call,) = broker.parked_members(join())
     broker.elapse(INITIAL_DELAY_MS)
     assert call.join.generation_id == 2
 
@@ -139,7 +128,7 @@ def test_on_java_the_next_group_of_an_id_sets_the_deadline_anew() -> None:
     broker = Broker(JAVA)
     unwritten_group(broker, is_complete=False)
     broker.elapse(INITIAL_DELAY_MS - 1)
-    (call,) = parked_members(broker, join())
+    (call,) = broker.parked_members(join())
 
     broker.elapse(INITIAL_DELAY_MS - 1)
     assert call.is_parked

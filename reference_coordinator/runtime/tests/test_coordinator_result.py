@@ -9,15 +9,8 @@ from reference_coordinator.groups.dispatch import classic_group_leave
 from reference_coordinator.messages import LeaveGroupResponse
 from reference_coordinator.offsets.commit import commit_offset
 from reference_coordinator.offsets.delete import delete_offsets
-from reference_coordinator.tests.kit import (
-    JAVA,
-    Broker,
-    commit,
-    join,
-    leave,
-    offset_delete,
-    stable_group,
-)
+from reference_coordinator.tests.kit import JAVA, Broker
+from reference_coordinator.tests.requests import commit, join, leave, offset_delete
 
 GROUP = GroupId("g")
 
@@ -25,7 +18,7 @@ GROUP = GroupId("g")
 @pytest.fixture(name="coordinator")
 def _coordinator() -> GroupCoordinator:
     broker = Broker(JAVA)
-    broker.send(commit({0: 7}))
+    broker.commit({0: 7})
     return broker.coordinator
 
 
@@ -46,7 +39,7 @@ def test_a_deletion_of_nothing_writes_nothing(coordinator: GroupCoordinator) -> 
 
 
 def test_scala_writes_in_the_middle_of_a_leave(broker: Broker, profile: str) -> None:
-    (ana,) = stable_group(broker, join())
+    (ana,) = broker.stable_group(join())
 
     result = classic_group_leave(broker.coordinator.shard, leave(ana))
 

@@ -9,7 +9,8 @@ from reference_coordinator.messages import DeleteGroupsRequest, DeleteGroupsResp
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.runtime.limits import log_limits
-from reference_coordinator.tests.kit import Broker, commit, fetch, heartbeat, join, leave, stable_group, sync
+from reference_coordinator.tests.kit import Broker
+from reference_coordinator.tests.requests import commit, fetch, join
 
 SMALL_LOG = {
     "message.max.bytes": "600",
@@ -32,10 +33,10 @@ class SmallLog(Broker):
 def after_too_large_a_sync(profile: str) -> tuple[SmallLog, MemberId]:
     """A group of one member whose assignment could not be written, in its next generation."""
     broker = SmallLog(profile, SMALL_LOG)
-    (ana,) = stable_group(broker, join())
-    broker.send(join(ana))
-    assert broker.send(sync(ana, 2, assignments={ana: LARGE})).error is Errors.UNKNOWN_SERVER_ERROR
-    assert broker.send(join(ana)).join.generation_id == 3
+    (ana,) = broker.stable_group(join())
+    broker.join(ana)
+    assert broker.sync(ana, 2, assignments={ana: LARGE}).error is Errors.UNKNOWN_SERVER_ERROR
+    assert broker.join(ana).join.generation_id == 3
     return broker, ana
 
 
@@ -46,7 +47,7 @@ def after_too_large_a_sync(profile: str) -> tuple[SmallLog, MemberId]:
 def test_a_request_that_writes_nothing_waits_for_an_empty_batch(profile: str, *, waits: bool) -> None:
     broker, ana = after_too_large_a_sync(profile)
 
-    call = broker.send(heartbeat(ana, 3))
+    call = broker.heartbeat(ana, 3)
 
     assert call.is_parked is waits
     broker.elapse(TIMEOUT_MS - 1)
@@ -69,7 +70,7 @@ def test_a_request_that_writes_nothing_waits_for_an_empty_batch(profile: str, *,
 def test_a_write_waits_in_the_open_batch_until_it_gets_that_answer(profile: str, *, waits: bool) -> None:
     broker, ana = after_too_large_a_sync(profile)
 
-    call = broker.send(sync(ana, 3, assignments={ana: b"a"}))
+    call = broker.sync(ana, 3, assignments={ana: b"a"})
     assert call.is_parked is waits
     broker.elapse(TIMEOUT_MS)
 
@@ -79,17 +80,17 @@ def test_a_write_waits_in_the_open_batch_until_it_gets_that_answer(profile: str,
 def test_what_is_refused_is_refused_at_once() -> None:
     broker, ana = after_too_large_a_sync("3.9.2-java")
 
-    assert broker.send(heartbeat(ana, 9)).error is Errors.ILLEGAL_GENERATION
-    assert broker.send(heartbeat("nobody", 3)).error is Errors.UNKNOWN_MEMBER_ID
-    assert broker.send(join("nobody")).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.heartbeat(ana, 9).error is Errors.ILLEGAL_GENERATION
+    assert broker.heartbeat("nobody", 3).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.join("nobody").error is Errors.UNKNOWN_MEMBER_ID
 
 
 def test_a_join_that_is_parked_is_reported_after_a_while() -> None:
     broker, _ = after_too_large_a_sync("3.9.2-java")
-    minted = broker.send(join()).join
+    minted = broker.join().join
     assert minted.error_code is Errors.MEMBER_ID_REQUIRED
 
-    call = broker.send(join(minted.member_id))
+    call = broker.join(minted.member_id)
     broker.elapse(TIMEOUT_MS)
 
     assert call.error is Errors.COORDINATOR_NOT_AVAILABLE
@@ -97,25 +98,25 @@ def test_a_join_that_is_parked_is_reported_after_a_while() -> None:
 
 def test_a_full_batch_is_written_and_all_who_waited_are_answered() -> None:
     broker, ana = after_too_large_a_sync("3.9.2-java")
-    waiting = [broker.send(heartbeat(ana, 3)), broker.send(leave("nobody"))]
-    written = broker.send(commit({0: 7}, group="a" * 300))
+    waiting = [broker.heartbeat(ana, 3), broker.leave("nobody")]
+    written = broker.commit({0: 7}, group="a" * 300)
     assert written.is_parked
 
-    last = broker.send(commit({0: 7}, group="b" * 300))
+    last = broker.commit({0: 7}, group="b" * 300)
 
     assert written.commit_errors == last.commit_errors == [Errors.NONE]
     assert [each.is_parked for each in waiting] == [False, False]
-    assert broker.send(heartbeat(ana, 3)).error is Errors.NONE
+    assert broker.heartbeat(ana, 3).error is Errors.NONE
 
 
 def test_a_write_that_was_given_up_may_still_come_to_pass() -> None:
     broker, _ = after_too_large_a_sync("3.9.2-java")
-    given_up = broker.send(commit({0: 7}, group="a" * 300))
+    given_up = broker.commit({0: 7}, group="a" * 300)
     broker.elapse(TIMEOUT_MS)
     assert given_up.commit_errors == [Errors.COORDINATOR_NOT_AVAILABLE]
     assert broker.fetch(0, group="a" * 300)[0][0] == -1
 
-    broker.send(commit({0: 7}, group="b" * 300))
+    broker.commit({0: 7}, group="b" * 300)
 
     assert broker.fetch(0, group="a" * 300)[0][0] != -1
 
@@ -124,9 +125,9 @@ def test_a_write_that_was_given_up_may_still_come_to_pass() -> None:
 def test_a_group_whose_creation_was_too_large_may_be_there(profile: str, *, is_kept: bool) -> None:
     broker = SmallLog(profile, SMALL_LOG)
     group = "g" * 700
-    minted = broker.send(join(group=group)).join
+    minted = broker.join(group=group).join
 
-    again = broker.send(join(minted.member_id, group=group))
+    again = broker.join(minted.member_id, group=group)
 
     assert again.is_parked is is_kept
     assert broker.state(group) == "Dead"
@@ -138,10 +139,10 @@ def test_a_group_whose_creation_was_too_large_may_be_there(profile: str, *, is_k
 )
 def test_before_3_8_a_leaver_is_reported_what_the_log_said(profile: str, error: Errors) -> None:
     broker = SmallLog(profile, SMALL_LOG)
-    (ana,) = stable_group(broker, join())
+    (ana,) = broker.stable_group(join())
     broker.properties = {**SMALL_LOG, "message.max.bytes": "50"}
 
-    assert broker.send(leave(ana)).leave.error_code is error
+    assert broker.leave(ana).leave.error_code is error
 
 
 @pytest.mark.parametrize(
@@ -149,7 +150,7 @@ def test_before_3_8_a_leaver_is_reported_what_the_log_said(profile: str, error: 
 )
 def test_a_fetch_of_what_is_stable_is_sent_elsewhere_since_4_0(profile: str, error: Errors) -> None:
     broker, _ = after_too_large_a_sync(profile)
-    broker.send(commit({0: 7}, group="a"))
+    broker.commit({0: 7}, group="a")
 
     call = broker.send(fetch(0, group="a", stable=True))
     broker.elapse(TIMEOUT_MS)
@@ -159,13 +160,13 @@ def test_a_fetch_of_what_is_stable_is_sent_elsewhere_since_4_0(profile: str, err
 
 def test_of_two_restarts_that_wait_for_the_log_the_second_is_reported_its_own_id() -> None:
     broker = SmallLog("3.9.2-java", SMALL_LOG)
-    (ana,) = stable_group(broker, join(instance="seat"))
-    assert broker.send(sync(ana, 1, assignments={ana: LARGE})).sync.error_code is Errors.NONE
-    broker.send(commit({0: 7}, group="c" * 500))
+    (ana,) = broker.stable_group(join(instance="seat"))
+    assert broker.sync(ana, 1, assignments={ana: LARGE}).sync.error_code is Errors.NONE
+    broker.commit({0: 7}, group="c" * 500)
     first, second = (broker.send(join(instance="seat"), version=6) for _ in range(2))
     assert first.join.error_code is Errors.FENCED_INSTANCE_ID
 
-    broker.send(commit({0: 7}, group="b" * 300))
+    broker.commit({0: 7}, group="b" * 300)
 
     assert second.join.member_id not in {ana, first.join.member_id}
 
@@ -178,10 +179,10 @@ LINGERING = SMALL_LOG | {"group.coordinator.append.linger.ms": str(LINGER_MS)}
 def lingering(profile: str) -> tuple[SmallLog, MemberId]:
     """A group of one member, with nothing left to be written."""
     broker = SmallLog(profile, LINGERING)
-    minted = broker.send(join()).join.member_id
-    joined = broker.send(join(minted))
+    minted = broker.join().join.member_id
+    joined = broker.join(minted)
     broker.elapse(10_000)
-    synced = broker.send(sync(minted, 1, assignments={minted: b"a"}))
+    synced = broker.sync(minted, 1, assignments={minted: b"a"})
     broker.elapse(LINGER_MS)
     assert (joined.error, synced.error) == (Errors.NONE, Errors.NONE)
     return broker, minted
@@ -191,8 +192,8 @@ def lingering(profile: str) -> tuple[SmallLog, MemberId]:
 def test_a_write_is_answered_when_its_batch_is_written(profile: str) -> None:
     broker, ana = lingering(profile)
 
-    written = broker.send(commit({0: 7}, member_id=ana, generation=1))
-    waiting = broker.send(heartbeat(ana, 1))
+    written = broker.commit({0: 7}, member_id=ana, generation=1)
+    waiting = broker.heartbeat(ana, 1)
     broker.elapse(LINGER_MS - 1)
     assert [written.is_parked, waiting.is_parked] == [True, True]
     assert broker.fetch(0)[0][0] == -1
@@ -209,7 +210,7 @@ def test_a_write_is_answered_when_its_batch_is_written(profile: str) -> None:
 def test_without_a_linger_or_on_scala_a_write_is_answered_at_once(profile: str, linger_ms: str) -> None:
     broker = SmallLog(profile, SMALL_LOG | {"group.coordinator.append.linger.ms": linger_ms})
 
-    assert broker.send(commit({0: 7}, group="simple")).commit_errors == [Errors.NONE]
+    assert broker.commit({0: 7}, group="simple").commit_errors == [Errors.NONE]
 
 
 @pytest.mark.parametrize(
@@ -219,19 +220,19 @@ def test_what_waits_for_an_empty_batch_fails_with_it(profile: str, *, waits: boo
     broker, ana = lingering(profile)
     assert broker.send(TOO_LARGE).commit_errors == [Errors.UNKNOWN_SERVER_ERROR]
 
-    first = broker.send(heartbeat(ana, 1))
+    first = broker.heartbeat(ana, 1)
     assert first.is_parked is waits
     broker.elapse(LINGER_MS)
 
     assert first.error is (Errors.UNKNOWN_SERVER_ERROR if waits else Errors.NONE)
-    assert broker.send(heartbeat(ana, 1)).error is Errors.NONE
+    assert broker.heartbeat(ana, 1).error is Errors.NONE
 
 
 @pytest.mark.parametrize("profile", ["3.9.2-java", "4.0.1", "4.0.2", "4.4"])
 def test_a_write_too_large_does_not_touch_what_was_gathered(profile: str) -> None:
     broker, ana = lingering(profile)
 
-    written = broker.send(commit({0: 7}, member_id=ana, generation=1))
+    written = broker.commit({0: 7}, member_id=ana, generation=1)
     assert broker.send(TOO_LARGE).commit_errors == [Errors.UNKNOWN_SERVER_ERROR]
     broker.elapse(LINGER_MS)
 
@@ -245,7 +246,7 @@ def test_a_write_is_written_with_the_empty_batch_before_it(profile: str) -> None
     broker.send(TOO_LARGE)
     broker.elapse(LINGER_MS - 1)
 
-    written = broker.send(commit({0: 7}, member_id=ana, generation=1))
+    written = broker.commit({0: 7}, member_id=ana, generation=1)
     broker.elapse(1)
 
     assert written.commit_errors == [Errors.NONE]
@@ -253,23 +254,23 @@ def test_a_write_is_written_with_the_empty_batch_before_it(profile: str) -> None
 
 def test_a_batch_that_was_written_answers_nobody_twice() -> None:
     broker, ana = lingering("3.9.2-java")
-    calls = [broker.send(commit({0: 7}, member_id=ana, generation=1)), broker.send(heartbeat(ana, 1))]
+    calls = [broker.commit({0: 7}, member_id=ana, generation=1), broker.heartbeat(ana, 1)]
 
     broker.elapse(LINGER_MS)
-    broker.send(heartbeat(ana, 1))
+    broker.heartbeat(ana, 1)
     broker.elapse(2 * TIMEOUT_MS)
 
     assert [each.is_parked for each in calls] == [False, False]
-    assert broker.send(heartbeat(ana, 1)).error is Errors.NONE
+    assert broker.heartbeat(ana, 1).error is Errors.NONE
 
 
 @pytest.mark.parametrize(("profile", "answer"), [("4.0.2", Errors.NONE), ("4.1.0", Errors.NON_EMPTY_GROUP)])
 def test_a_deletion_may_await_the_batch_before_it(profile: str, answer: Errors) -> None:
     broker = SmallLog(profile, LINGERING)
-    broker.send(commit({0: 7}))
+    broker.commit({0: 7})
 
     deletion = broker.send(DeleteGroupsRequest(groups_names=(GroupId("g"), GroupId("unknown"))))
-    broker.send(join(instance="one"))
+    broker.join(instance="one")
     broker.elapse(LINGER_MS - 1)
     assert deletion.is_parked
     broker.elapse(1)
@@ -283,7 +284,7 @@ def test_a_deletion_may_await_the_batch_before_it(profile: str, answer: Errors) 
 
 def test_a_deletion_behind_a_batch_that_stays_open_fails() -> None:
     broker, ana = after_too_large_a_sync("4.1.0")
-    broker.send(sync(ana, 3, assignments={ana: b"a"}))
+    broker.sync(ana, 3, assignments={ana: b"a"})
 
     deletion = broker.send(DeleteGroupsRequest(groups_names=(GroupId("unknown"),)))
     broker.elapse(TIMEOUT_MS)
@@ -294,7 +295,7 @@ def test_a_deletion_behind_a_batch_that_stays_open_fails() -> None:
 
 def test_a_deletion_is_written_after_the_batch_before_it() -> None:
     broker = SmallLog("4.4", LINGERING)
-    broker.send(commit({0: 7}))
+    broker.commit({0: 7})
 
     deletion = broker.send(DeleteGroupsRequest(groups_names=(GroupId("g"),)))
     broker.elapse(LINGER_MS)

@@ -18,18 +18,8 @@ from reference_coordinator.messages import (
     OffsetFetchResponse,
 )
 from reference_coordinator.runtime.partitions import Ownership
-from reference_coordinator.tests.kit import (
-    JAVA,
-    SCALA,
-    SESSION_MS,
-    Broker,
-    commit,
-    fetch,
-    heartbeat,
-    join,
-    parked_members,
-    stable_group,
-)
+from reference_coordinator.tests.kit import JAVA, SCALA, Broker
+from reference_coordinator.tests.requests import SESSION_MS, commit, fetch, join
 from reference_coordinator.tests.txn_kit import end, txn_commit
 
 TWO = {"offsets.topic.num.partitions": "2", "offsets.retention.check.interval.ms": "1000"}
@@ -51,7 +41,7 @@ def committed(profile: str) -> Broker:
     """A broker that owns both partitions, with an offset in each."""
     broker = broker_of_two(profile)
     for group in ("a", "b"):
-        broker.send(commit({0: 7}, group=group))
+        broker.commit({0: 7}, group=group)
     return broker
 
 
@@ -65,14 +55,14 @@ def reloading(profile: str) -> Broker:
 
 def reported(broker: Broker, group: str) -> Errors:
     """What an OffsetCommit, which says what it finds, is told."""
-    (error,) = broker.send(commit({0: 1}, group=group)).commit_errors
+    (error,) = broker.commit({0: 1}, group=group).commit_errors
     return error
 
 
 def test_the_groups_are_where_these_tests_think() -> None:
     broker = broker_of_two(SCALA)
-    broker.send(commit({0: 1}, group="a"))
-    broker.send(commit({0: 1}, group="b"))
+    broker.commit({0: 1}, group="a")
+    broker.commit({0: 1}, group="b")
 
     assert [broker.partition_of(each) for each in broker.log] == [A, B]
 
@@ -132,8 +122,8 @@ def test_requests_for_several_groups_are_answered_group_by_group(profile: str) -
 
 def test_unloading_answers_who_is_parked_in_that_partition_alone(broker: Broker) -> None:
     """GroupMetadataManagerTest#testUnloadOffsetsAndGroup (3.9.2)."""
-    (in_a,) = parked_members(broker, join(group="a"))
-    (in_b,) = parked_members(broker, join(group="b"))
+    (in_a,) = broker.parked_members(join(group="a"))
+    (in_b,) = broker.parked_members(join(group="b"))
 
     broker.unload(A, epoch=1)
 
@@ -144,16 +134,16 @@ def test_unloading_answers_who_is_parked_in_that_partition_alone(broker: Broker)
 
 
 def test_unloading_forgets_that_partition_alone(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join(group="a"))
-    (bob,) = stable_group(broker, join(group="b"))
-    broker.send(heartbeat(ana, group="a"))
+    (ana,) = broker.stable_group(join(group="a"))
+    (bob,) = broker.stable_group(join(group="b"))
+    broker.heartbeat(ana, group="a")
     for group in ("a", "b"):
         broker.send(txn_commit({0: 42}, group=group))
-        broker.send(commit({1: 9}, member_id=ana if group == "a" else bob, generation=1, group=group))
+        broker.commit({1: 9}, member_id=ana if group == "a" else bob, generation=1, group=group)
 
     broker.unload(A, epoch=1)
 
-    assert broker.send(heartbeat(bob, group="b")).error is Errors.NONE
+    assert broker.heartbeat(bob, group="b").error is Errors.NONE
     assert broker.fetch(0, 1, group="b", stable=True) == [
         (-1, Errors.UNSTABLE_OFFSET_COMMIT),
         (9, Errors.NONE),
@@ -165,8 +155,8 @@ def test_unloading_forgets_that_partition_alone(broker: Broker) -> None:
 
 
 def test_no_deadline_of_an_unloaded_partition_falls_due(broker: Broker) -> None:
-    stable_group(broker, join(group="a"))
-    parked_members(broker, join(group="b"))
+    broker.stable_group(join(group="a"))
+    broker.parked_members(join(group="b"))
 
     broker.unload(A, B, epoch=1)
 
@@ -179,7 +169,7 @@ def test_writes_to_an_unloaded_partition_are_refused_on_java_and_others_go_on(
 ) -> None:
     """CoordinatorRuntimeTest#testScheduleUnloading (4.3.1)."""
     broker.delays_appends = True
-    in_a, in_b = (broker.send(commit({0: 1}, group=each)) for each in ("a", "b"))
+    in_a, in_b = (broker.commit({0: 1}, group=each) for each in ("a", "b"))
 
     broker.unload(A, epoch=1)
     assert in_b.is_parked
@@ -191,7 +181,7 @@ def test_writes_to_an_unloaded_partition_are_refused_on_java_and_others_go_on(
 def test_a_fetch_awaits_the_writes_of_its_own_partition_alone_on_java() -> None:
     broker = committed(JAVA)
     broker.delays_appends = True
-    broker.send(commit({0: 8}, group="a"))
+    broker.commit({0: 8}, group="a")
 
     waits, does_not = (broker.send(fetch(0, group=each, stable=True)) for each in ("a", "b"))
     assert (waits.is_parked, does_not.is_parked) == (True, False)
@@ -243,7 +233,7 @@ def test_java_takes_no_epoch_twice_and_forgets_it_with_the_partition() -> None:
 
 def test_a_newer_epoch_does_not_load_what_is_loaded_but_outdates_what_is_older() -> None:
     broker = broker_of_two(JAVA)
-    (ana,) = parked_members(broker, join(group="b"))
+    (ana,) = broker.parked_members(join(group="b"))
     broker.begin_loading(B, epoch=5)
     assert broker.coordinator.partition_to_load is None
 
@@ -286,7 +276,7 @@ def test_what_was_read_of_a_log_that_could_not_be_read_to_its_end_is_forgotten()
     broker.settle(broker.coordinator.load_failed(B, now_ms=broker.now))
     broker.finish_loading()
 
-    broker.send(commit({1: 1}, group="b"))
+    broker.commit({1: 1}, group="b")
 
     assert broker.fetch(0, 1, group="b") == [(-1, Errors.NONE), (1, Errors.NONE)]
 
@@ -306,18 +296,18 @@ def test_java_loads_again_after_a_failure_in_a_newer_epoch_only() -> None:
 @pytest.mark.parametrize("profile", ["3.8-java", "3.9-java", JAVA])
 def test_a_log_that_others_wrote_to_is_loaded_anew(broker: Broker) -> None:
     """CoordinatorRuntimeTest#testStateMachineIsReloadedWhenOutOfSync (4.3.1)."""
-    ana, bob = stable_group(broker, join(group="a"), join(group="a"))
-    parked = broker.send(join(ana, group="a"))
-    (elsewhere,) = parked_members(broker, join(group="b"))
+    ana, bob = broker.stable_group(join(group="a"), join(group="a"))
+    parked = broker.join(ana, group="a")
+    (elsewhere,) = broker.parked_members(join(group="b"))
     broker.delays_appends = True
-    writes = broker.send(commit({0: 1}, member_id=ana, generation=1, group="a"))
+    writes = broker.commit({0: 1}, member_id=ana, generation=1, group="a")
 
     broker.settle(broker.coordinator.log_out_of_sync(A, now_ms=broker.now))
 
     assert (writes.commit_errors, parked.error, elsewhere.is_parked) == ([NOT_OURS], NOT_OURS, True)
     assert reported(broker, "a") is LOADING
     broker.finish_loading()
-    assert broker.send(heartbeat(bob, group="a")).error is Errors.NONE
+    assert broker.heartbeat(bob, group="a").error is Errors.NONE
 
 
 def test_offsets_expire_in_owned_partitions_alone(broker: Broker) -> None:
@@ -356,7 +346,7 @@ def test_scala_lets_go_of_a_partition_when_the_load_before_is_done(profile: str,
 
 @pytest.mark.parametrize("profile", ["2.8.0", SCALA])
 def test_scala_loads_a_partition_once_however_often_it_is_elected(broker: Broker) -> None:
-    (parked,) = parked_members(broker, join(group="b"))
+    (parked,) = broker.parked_members(join(group="b"))
 
     broker.begin_loading(B, epoch=1)
 

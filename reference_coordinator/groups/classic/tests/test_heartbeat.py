@@ -3,43 +3,33 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.tests.kit import (
-    JAVA,
-    SCALA,
-    SESSION_MS,
-    Broker,
-    commit,
-    heartbeat,
-    join,
-    joined_members,
-    parked_members,
-    stable_group,
-)
+from reference_coordinator.tests.kit import JAVA, SCALA, Broker
+from reference_coordinator.tests.requests import SESSION_MS, heartbeat, join
 
 
 def test_a_heartbeat_begins_the_session_anew(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join())
+    (ana,) = broker.stable_group(join())
     for _ in range(4):
         broker.elapse(SESSION_MS - 1)
-        assert broker.send(heartbeat(ana)).error is Errors.NONE
+        assert broker.heartbeat(ana).error is Errors.NONE
 
 
 def test_silence_for_a_session_ends_the_membership(broker: Broker) -> None:
-    ana, bob = stable_group(broker, join(), join(session_ms=60_000))
+    ana, bob = broker.stable_group(join(), join(session_ms=60_000))
 
     broker.elapse(SESSION_MS)
 
-    assert broker.send(heartbeat(ana)).error is Errors.UNKNOWN_MEMBER_ID
-    assert broker.send(heartbeat(bob)).error is Errors.REBALANCE_IN_PROGRESS
+    assert broker.heartbeat(ana).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.heartbeat(bob).error is Errors.REBALANCE_IN_PROGRESS
 
 
 def test_the_last_member_that_falls_silent_empties_the_group(broker: Broker) -> None:
-    stable_group(broker, join())
+    broker.stable_group(join())
 
     broker.elapse(SESSION_MS)
 
     assert broker.state() == "Empty"
-    (call,) = parked_members(broker, join())
+    (call,) = broker.parked_members(join())
     broker.elapse(3_000)
     assert call.join.generation_id == 3
 
@@ -54,9 +44,9 @@ def test_the_last_member_that_falls_silent_empties_the_group(broker: Broker) -> 
     ],
 )
 def test_a_heartbeat_before_the_sync_is_fine_from_2_6_1(broker: Broker, reported: Errors) -> None:
-    (ana,) = joined_members(broker, join())
+    (ana,) = broker.joined_members(join())
     broker.elapse(SESSION_MS // 2)
-    assert broker.send(heartbeat(ana)).error is reported
+    assert broker.heartbeat(ana).error is reported
 
     broker.elapse(SESSION_MS // 2)
 
@@ -65,7 +55,7 @@ def test_a_heartbeat_before_the_sync_is_fine_from_2_6_1(broker: Broker, reported
 
 
 def test_checks_come_in_kafkas_order(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join(instance="i"))
+    (ana,) = broker.stable_group(join(instance="i"))
 
     ladder = [
         heartbeat("bogus", 7, instance="i", group=""),
@@ -91,13 +81,13 @@ def test_checks_come_in_kafkas_order(broker: Broker) -> None:
 
 
 def test_a_heartbeat_of_another_generation_does_not_keep_the_session(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join())
+    (ana,) = broker.stable_group(join())
     broker.elapse(SESSION_MS - 1)
-    assert broker.send(heartbeat(ana, 2)).error is Errors.ILLEGAL_GENERATION
+    assert broker.heartbeat(ana, 2).error is Errors.ILLEGAL_GENERATION
 
     broker.elapse(1)
 
-    assert broker.send(heartbeat(ana)).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.heartbeat(ana).error is Errors.UNKNOWN_MEMBER_ID
 
 
 @pytest.mark.parametrize(
@@ -111,23 +101,23 @@ def test_a_heartbeat_of_another_generation_does_not_keep_the_session(broker: Bro
 def test_a_parked_member_is_of_generation_0_at_first(
     broker: Broker, generation: int, reported: Errors
 ) -> None:
-    parked_members(broker, join())
+    broker.parked_members(join())
     member_id = broker.describe().members[0].member_id
 
-    assert broker.send(heartbeat(member_id, generation)).error is reported
+    assert broker.heartbeat(member_id, generation).error is reported
 
 
 def test_an_empty_group_knows_nobody(broker: Broker) -> None:
-    broker.send(commit({0: 1}))
+    broker.commit({0: 1})
 
-    assert broker.send(heartbeat("bogus", 0)).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.heartbeat("bogus", 0).error is Errors.UNKNOWN_MEMBER_ID
 
 
 def test_a_commit_counts_as_a_heartbeat(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join())
+    (ana,) = broker.stable_group(join())
     broker.elapse(SESSION_MS - 1)
-    broker.send(commit({0: 1}, member_id=ana, generation=1))
+    broker.commit({0: 1}, member_id=ana, generation=1)
 
     broker.elapse(SESSION_MS - 1)
 
-    assert broker.send(heartbeat(ana)).error is Errors.NONE
+    assert broker.heartbeat(ana).error is Errors.NONE

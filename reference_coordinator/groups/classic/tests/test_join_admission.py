@@ -5,31 +5,18 @@ import pytest
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.messages import JoinGroupRequest
 from reference_coordinator.tests.calls import Call
-from reference_coordinator.tests.kit import (
-    INITIAL_DELAY_MS,
-    JAVA,
-    REBALANCE_MS,
-    SCALA,
-    SESSION_MS,
-    Broker,
-    heartbeat,
-    join,
-    joined_members,
-    leave,
-    parked_members,
-    stable_group,
-    sync,
-)
+from reference_coordinator.tests.kit import INITIAL_DELAY_MS, JAVA, SCALA, Broker
+from reference_coordinator.tests.requests import REBALANCE_MS, SESSION_MS, join, leave
 
 
 def test_a_dynamic_member_is_given_an_id_to_come_back_with(broker: Broker) -> None:
-    first = broker.send(join()).join
+    first = broker.join().join
     assert first.error_code is Errors.MEMBER_ID_REQUIRED
     assert first.member_id.startswith("ana-")
     assert (first.generation_id, first.leader, first.protocol_name) == (-1, "", None)
     assert broker.state() == "Empty"
 
-    second = broker.send(join(first.member_id))
+    second = broker.join(first.member_id)
     broker.elapse(INITIAL_DELAY_MS - 1)
     assert second.is_parked
     broker.elapse(1)
@@ -44,68 +31,68 @@ def test_before_version_4_a_dynamic_member_is_let_in_at_once(broker: Broker) -> 
 
 
 def test_a_static_member_is_let_in_at_once(broker: Broker) -> None:
-    assert broker.send(join(instance="i")).is_parked
+    assert broker.join(instance="i").is_parked
 
 
 def test_pending_members_do_not_disturb_a_stable_group(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join())
+    (ana,) = broker.stable_group(join())
 
-    assert broker.send(join()).join.error_code is Errors.MEMBER_ID_REQUIRED
-    assert broker.send(heartbeat(ana)).error is Errors.NONE
+    assert broker.join().join.error_code is Errors.MEMBER_ID_REQUIRED
+    assert broker.heartbeat(ana).error is Errors.NONE
     assert [each.member_id for each in broker.describe().members] == [ana]
 
 
 def test_a_pending_member_that_joins_starts_a_rebalance(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join())
-    pending = broker.send(join()).join.member_id
+    (ana,) = broker.stable_group(join())
+    pending = broker.join().join.member_id
 
-    joining = broker.send(join(pending))
+    joining = broker.join(pending)
 
     assert joining.is_parked
-    assert broker.send(heartbeat(ana)).error is Errors.REBALANCE_IN_PROGRESS
-    rejoining = broker.send(join(ana))
+    assert broker.heartbeat(ana).error is Errors.REBALANCE_IN_PROGRESS
+    rejoining = broker.join(ana)
     assert (rejoining.join.generation_id, joining.join.generation_id) == (2, 2)
 
 
 def test_an_id_given_out_is_forgotten_after_its_session(broker: Broker) -> None:
-    pending = broker.send(join()).join.member_id
+    pending = broker.join().join.member_id
 
     broker.elapse(SESSION_MS)
 
-    refused = broker.send(join(pending)).join
+    refused = broker.join(pending).join
     assert (refused.error_code, refused.member_id) == (Errors.UNKNOWN_MEMBER_ID, pending)
 
 
 def test_a_pending_member_can_do_nothing_but_join(broker: Broker) -> None:
-    stable_group(broker, join())
-    pending = broker.send(join()).join.member_id
+    broker.stable_group(join())
+    pending = broker.join().join.member_id
 
-    assert broker.send(heartbeat(pending)).error is Errors.UNKNOWN_MEMBER_ID
-    assert broker.send(sync(pending)).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.heartbeat(pending).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.sync(pending).error is Errors.UNKNOWN_MEMBER_ID
 
 
 def test_a_pending_member_may_try_again_after_inconsistent_protocols(broker: Broker) -> None:
-    stable_group(broker, join())
-    pending = broker.send(join()).join.member_id
+    broker.stable_group(join())
+    pending = broker.join().join.member_id
 
-    refused = broker.send(join(pending, names=("sticky",)))
+    refused = broker.join(pending, names=("sticky",))
 
     assert refused.error is Errors.INCONSISTENT_GROUP_PROTOCOL
-    assert broker.send(join(pending)).is_parked
+    assert broker.join(pending).is_parked
 
 
 def test_a_pending_member_with_an_instance_id_breaks_the_request_only(broker: Broker) -> None:
-    pending = broker.send(join()).join.member_id
+    pending = broker.join().join.member_id
 
-    broken = broker.send(join(pending, instance="i")).join
+    broken = broker.join(pending, instance="i").join
 
     assert (broken.error_code, broken.member_id) == (Errors.UNKNOWN_SERVER_ERROR, "")
-    assert broker.send(join(pending)).is_parked
+    assert broker.join(pending).is_parked
 
 
 def test_kafka_2_4_never_answers_a_join_v6_that_broke() -> None:
     broker = Broker("2.4.1")
-    pending = broker.send(join()).join.member_id
+    pending = broker.join().join.member_id
 
     assert broker.send(join(pending, instance="i"), version=6).is_parked
     assert broker.send(join(pending, instance="i"), version=5).error is Errors.UNKNOWN_SERVER_ERROR
@@ -113,7 +100,7 @@ def test_kafka_2_4_never_answers_a_join_v6_that_broke() -> None:
 
 @pytest.mark.parametrize(("session_ms", "fits"), [(6_000, True), (5_999, False)])
 def test_the_shortest_session_timeout_is_inclusive(broker: Broker, session_ms: int, *, fits: bool) -> None:
-    answer = broker.send(join(session_ms=session_ms)).join
+    answer = broker.join(session_ms=session_ms).join
 
     expected = Errors.MEMBER_ID_REQUIRED if fits else Errors.INVALID_SESSION_TIMEOUT
     assert answer.error_code is expected
@@ -122,7 +109,7 @@ def test_the_shortest_session_timeout_is_inclusive(broker: Broker, session_ms: i
 
 @pytest.mark.parametrize(("session_ms", "fits"), [(1_800_000, True), (1_800_001, False)])
 def test_the_longest_session_timeout_is_inclusive(broker: Broker, session_ms: int, *, fits: bool) -> None:
-    answer = broker.send(join("bogus", session_ms=session_ms)).join
+    answer = broker.join("bogus", session_ms=session_ms).join
 
     expected = Errors.UNKNOWN_MEMBER_ID if fits else Errors.INVALID_SESSION_TIMEOUT
     assert (answer.error_code, answer.member_id) == (expected, "bogus")
@@ -137,16 +124,16 @@ def test_a_join_without_protocols_makes_an_empty_group(broker: Broker, request_:
 
 
 def test_nobody_joins_without_a_protocol_that_all_support(broker: Broker) -> None:
-    stable_group(broker, join(names=("range", "sticky")), join(names=("range", "rr")))
+    broker.stable_group(join(names=("range", "sticky")), join(names=("range", "rr")))
 
-    refused = broker.send(join(names=("sticky", "rr")))
+    refused = broker.join(names=("sticky", "rr"))
     assert refused.error is Errors.INCONSISTENT_GROUP_PROTOCOL
-    assert broker.send(join(names=("range",), kind="connect")).error is refused.error
+    assert broker.join(names=("range",), kind="connect").error is refused.error
 
 
 def test_an_empty_group_changes_its_protocol_type(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join())
-    broker.send(leave(ana))
+    (ana,) = broker.stable_group(join())
+    broker.leave(ana)
     assert broker.describe().protocol_type == "consumer"
 
     assert broker.send(join(kind="connect"), version=3).is_parked
@@ -154,15 +141,15 @@ def test_an_empty_group_changes_its_protocol_type(broker: Broker) -> None:
 
 
 def test_even_a_lone_member_cannot_swap_its_protocols_in_one_step(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join(names=("range",)))
+    (ana,) = broker.stable_group(join(names=("range",)))
 
-    assert broker.send(join(ana, names=("rr",))).error is Errors.INCONSISTENT_GROUP_PROTOCOL
-    assert broker.send(join(ana, names=("rr", "range"))).join.protocol_name == "rr"
-    assert broker.send(join(ana, names=("rr",))).join.generation_id == 3
+    assert broker.join(ana, names=("rr",)).error is Errors.INCONSISTENT_GROUP_PROTOCOL
+    assert broker.join(ana, names=("rr", "range")).join.protocol_name == "rr"
+    assert broker.join(ana, names=("rr",)).join.generation_id == 3
 
 
 def test_a_new_member_is_parked_for_five_minutes_at_most(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join(session_ms=400_000, rebalance_ms=400_000))
+    (ana,) = broker.stable_group(join(session_ms=400_000, rebalance_ms=400_000))
     newcomer = broker.send(join(), version=3)
 
     broker.elapse(299_999)
@@ -177,12 +164,12 @@ def test_a_new_member_is_parked_for_five_minutes_at_most(broker: Broker) -> None
     ("profile", "expires"), [("2.4.1", False), ("2.8.2", True), (SCALA, True), (JAVA, True)]
 )
 def test_a_heartbeat_shortens_how_long_a_new_member_is_parked(broker: Broker, *, expires: bool) -> None:
-    (ana,) = stable_group(broker, join(session_ms=300_000, rebalance_ms=300_000))
+    (ana,) = broker.stable_group(join(session_ms=300_000, rebalance_ms=300_000))
     newcomer = broker.send(join(), version=3)
     newcomer_id = broker.describe().members[-1].member_id
     assert newcomer_id != ana
 
-    assert broker.send(heartbeat(newcomer_id)).error is Errors.REBALANCE_IN_PROGRESS
+    assert broker.heartbeat(newcomer_id).error is Errors.REBALANCE_IN_PROGRESS
     broker.elapse(SESSION_MS)
 
     assert newcomer.is_parked is not expires
@@ -191,7 +178,7 @@ def test_a_heartbeat_shortens_how_long_a_new_member_is_parked(broker: Broker, *,
 
 
 def test_a_join_repeated_without_an_id_leaves_a_zombie(broker: Broker) -> None:
-    members = joined_members(broker, join(), join())
+    members = broker.joined_members(join(), join())
 
     assert len(broker.describe().members) == 2
     assert len(set(members)) == 2
@@ -205,7 +192,7 @@ def test_a_null_client_id_makes_a_member_id_of_its_own_kind(broker: Broker, pref
 
 
 def test_an_empty_instance_id_is_a_static_member_all_the_same(broker: Broker) -> None:
-    (member_id,) = joined_members(broker, join(instance=""))
+    (member_id,) = broker.joined_members(join(instance=""))
 
     assert member_id.startswith("-")
     assert broker.describe().members[0].group_instance_id == ""
@@ -219,27 +206,27 @@ def test_an_unknown_member_makes_no_group(broker: Broker) -> None:
 
 
 def test_a_group_that_has_only_a_pending_member_can_be_deleted(broker: Broker) -> None:
-    pending = broker.send(join()).join.member_id
+    pending = broker.join().join.member_id
 
     assert broker.delete("g") == {"g": Errors.NONE}
-    assert broker.send(join(pending)).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.join(pending).error is Errors.UNKNOWN_MEMBER_ID
 
 
 def test_a_stable_group_takes_no_more_than_its_maximum(profile: str) -> None:
     broker = Broker(profile, {"group.max.size": "2"})
-    ana, _ = stable_group(broker, join(), join())
+    ana, _ = broker.stable_group(join(), join())
 
     for version in (3, 9):
         refused = broker.send(join(), version=version).join
         assert (refused.error_code, refused.member_id) == (Errors.GROUP_MAX_SIZE_REACHED, "")
-    assert broker.send(heartbeat(ana)).error is Errors.NONE
+    assert broker.heartbeat(ana).error is Errors.NONE
 
 
 def test_the_maximum_is_judged_before_protocols_and_fencing(profile: str) -> None:
     broker = Broker(profile, {"group.max.size": "1"})
-    stable_group(broker, join(instance="i"))
+    broker.stable_group(join(instance="i"))
 
-    refused = broker.send(join("bogus", instance="i", names=("sticky",)))
+    refused = broker.join("bogus", instance="i", names=("sticky",))
 
     assert refused.error is Errors.GROUP_MAX_SIZE_REACHED
 
@@ -247,9 +234,9 @@ def test_the_maximum_is_judged_before_protocols_and_fencing(profile: str) -> Non
 @pytest.mark.parametrize(("profile", "admitted"), [("2.5.1", 4), ("2.6", 2), (SCALA, 2), (JAVA, 2)])
 def test_pending_members_count_towards_the_maximum_from_2_6(profile: str, admitted: int) -> None:
     broker = Broker(profile, {"group.max.size": "2"})
-    pending = [broker.send(join()).join.member_id for _ in range(4)]
+    pending = [broker.join().join.member_id for _ in range(4)]
 
-    calls = [broker.send(join(each)) for each in pending]
+    calls = [broker.join(each) for each in pending]
 
     assert sum(call.is_parked for call in calls) == admitted
     refused = [call.join for call in calls if not call.is_parked]
@@ -259,11 +246,11 @@ def test_pending_members_count_towards_the_maximum_from_2_6(profile: str, admitt
 
 def test_in_a_rebalance_the_maximum_counts_who_has_joined(profile: str) -> None:
     broker = Broker(profile, {"group.max.size": "2"})
-    ana, bob = stable_group(broker, join(), join())
-    rejoined = broker.send(join(ana))
+    ana, bob = broker.stable_group(join(), join())
+    rejoined = broker.join(ana)
     newcomer = broker.send(join(), version=3)
 
-    late = broker.send(join(bob))
+    late = broker.join(bob)
 
     assert newcomer.is_parked is (profile == JAVA)
     assert rejoined.is_parked is (profile == JAVA)
@@ -277,7 +264,7 @@ def test_in_a_rebalance_the_maximum_counts_who_has_joined(profile: str) -> None:
 )
 def test_a_refusal_for_size_keeps_the_instance_id_mapped_from_2_8(profile: str, *, keeps: bool) -> None:
     broker = Broker(profile, {"group.max.size": "1"})
-    stable_group(broker, join(instance="i"))
+    broker.stable_group(join(instance="i"))
     assert broker.send(join(instance="i"), version=5).error is Errors.GROUP_MAX_SIZE_REACHED
 
     left = broker.send(leave(("", "i")), version=4)
@@ -287,14 +274,14 @@ def test_a_refusal_for_size_keeps_the_instance_id_mapped_from_2_8(profile: str, 
 
 def blocked_by_a_pending_member(profile: str) -> tuple[Broker, list[Call]]:
     broker = Broker(profile, {"group.max.size": "2"})
-    members = stable_group(broker, join(), join())
-    broker.send(leave(members[1]))
-    pending = broker.send(join()).join.member_id
-    ana = broker.send(join(members[0]))
+    members = broker.stable_group(join(), join())
+    broker.leave(members[1])
+    pending = broker.join().join.member_id
+    ana = broker.join(members[0])
     other = broker.send(join(), version=3)
     assert ana.is_parked
     assert other.is_parked
-    assert broker.send(join(pending)).error is Errors.GROUP_MAX_SIZE_REACHED
+    assert broker.join(pending).error is Errors.GROUP_MAX_SIZE_REACHED
     return broker, [ana, other]
 
 
@@ -309,7 +296,7 @@ def test_a_pending_member_refused_for_size_may_unblock_the_others(profile: str, 
 
 def test_who_awaits_already_may_join_again_in_a_full_group(profile: str) -> None:
     broker = Broker(profile, {"group.max.size": "2"})
-    parked_members(broker, join(), join())
+    broker.parked_members(join(), join())
     member_id = broker.describe().members[0].member_id
 
-    assert broker.send(join(member_id)).is_parked
+    assert broker.join(member_id).is_parked

@@ -9,17 +9,8 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId
 from reference_coordinator.core.records import OffsetCommitRecord
 from reference_coordinator.messages import ListGroupsRequest, ListGroupsResponse
-from reference_coordinator.tests.kit import (
-    JAVA,
-    REBALANCE_MS,
-    SCALA,
-    Broker,
-    commit,
-    heartbeat,
-    join,
-    leave,
-    stable_group,
-)
+from reference_coordinator.tests.kit import JAVA, SCALA, Broker
+from reference_coordinator.tests.requests import REBALANCE_MS, commit, join
 
 SHORT_RETENTION = {"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": "1000"}
 LONG_SESSION_MS = 300_000
@@ -35,22 +26,22 @@ LONG_SESSION_MS = 300_000
 def test_a_loaded_member_is_dropped_when_it_misses_a_rebalance_from_2_8(
     broker: Broker, error: Errors
 ) -> None:
-    ana, bob = stable_group(broker, join(session_ms=LONG_SESSION_MS), join(session_ms=LONG_SESSION_MS))
+    ana, bob = broker.stable_group(join(session_ms=LONG_SESSION_MS), join(session_ms=LONG_SESSION_MS))
     broker.restart()
-    broker.send(join(ana, metadata=b"other", session_ms=LONG_SESSION_MS))
+    broker.join(ana, metadata=b"other", session_ms=LONG_SESSION_MS)
 
     broker.elapse(REBALANCE_MS)
 
-    assert broker.send(heartbeat(bob, 1)).error is error
+    assert broker.heartbeat(bob, 1).error is error
 
 
 @pytest.mark.parametrize(("profile", "offsets"), [("2.6.0", 0), ("2.6.1", 1), ("3.9", 1), (JAVA, 1)])
 def test_an_emptied_group_that_is_loaded_knows_since_when_it_is_empty(profile: str, offsets: int) -> None:
     broker = Broker(profile=profile, properties=SHORT_RETENTION)
-    (ana,) = stable_group(broker, join(session_ms=LONG_SESSION_MS))
-    broker.send(commit({0: 7}, member_id=ana, generation=1))
+    (ana,) = broker.stable_group(join(session_ms=LONG_SESSION_MS))
+    broker.commit({0: 7}, member_id=ana, generation=1)
     broker.elapse(50_000)
-    broker.send(leave(ana))
+    broker.leave(ana)
     broker.restart()
 
     broker.elapse(11_000)
@@ -65,7 +56,7 @@ def appended(broker: Broker) -> list[AppendRecords]:
 
 @pytest.mark.parametrize(("profile", "acks"), [(SCALA, NO_REPLICAS), (JAVA, ALL_REPLICAS)])
 def test_tombstones_of_the_scala_coordinator_need_no_replicas(broker: Broker, acks: int) -> None:
-    broker.send(commit({0: 7}))
+    broker.commit({0: 7})
     broker.delete("g")
 
     committed, deleted = appended(broker)
@@ -91,9 +82,9 @@ def test_a_partition_that_a_commit_names_twice_is_written_twice_by_java(
     [("2.6.0", Errors.UNKNOWN_SERVER_ERROR), ("2.6.1", Errors.NONE), ("3.9", Errors.NONE)],
 )
 def test_a_group_that_cannot_be_described_breaks_a_list_by_state(broker: Broker, error: Errors) -> None:
-    stable_group(broker, join(instance="i1", names=("range", "roundrobin")))
-    broker.send(join(instance="i1", names=("roundrobin",)))
-    broker.send(commit({0: 1}, group="other"))
+    broker.stable_group(join(instance="i1", names=("range", "roundrobin")))
+    broker.join(instance="i1", names=("roundrobin",))
+    broker.commit({0: 1}, group="other")
 
     by_state = broker.send(ListGroupsRequest(states_filter=("Stable",))).as_(ListGroupsResponse)
     every = broker.send(ListGroupsRequest()).as_(ListGroupsResponse)

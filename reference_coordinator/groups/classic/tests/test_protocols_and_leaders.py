@@ -3,27 +3,14 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.tests.kit import (
-    INITIAL_DELAY_MS,
-    JAVA,
-    REBALANCE_MS,
-    SCALA,
-    Broker,
-    heartbeat,
-    join,
-    joined_members,
-    leave,
-    parked_members,
-    stable_group,
-    subscription,
-    sync,
-)
+from reference_coordinator.tests.kit import INITIAL_DELAY_MS, JAVA, SCALA, Broker
+from reference_coordinator.tests.requests import REBALANCE_MS, join, subscription
 
 MALFORMED = b"\0\0\xff\xff\xff\xff"
 
 
 def selected(broker: Broker, *names: tuple[str, ...]) -> str | None:
-    calls = parked_members(broker, *(join(names=each) for each in names))
+    calls = broker.parked_members(*(join(names=each) for each in names))
     broker.elapse(2 * INITIAL_DELAY_MS)
     assert len({call.join.protocol_name for call in calls}) == 1
     return calls[0].join.protocol_name
@@ -57,7 +44,7 @@ def test_a_tie_goes_by_the_map_of_the_coordinator(broker: Broker, winner: str) -
 
 
 def test_a_group_with_nothing_but_a_protocol_listed_twice_is_stuck(broker: Broker) -> None:
-    (call,) = parked_members(broker, join(names=("range", "range")))
+    (call,) = broker.parked_members(join(names=("range", "range")))
 
     broker.elapse(REBALANCE_MS)
 
@@ -67,7 +54,7 @@ def test_a_group_with_nothing_but_a_protocol_listed_twice_is_stuck(broker: Broke
 
 
 def test_the_leader_learns_what_each_gave_for_the_selected_protocol(broker: Broker) -> None:
-    calls = parked_members(broker, join(metadata=b"A"), join(metadata=b"B"))
+    calls = broker.parked_members(join(metadata=b"A"), join(metadata=b"B"))
     broker.elapse(2 * INITIAL_DELAY_MS)
 
     assert [each.metadata for each in calls[0].join.members] == [b"A", b"B"]
@@ -75,18 +62,18 @@ def test_the_leader_learns_what_each_gave_for_the_selected_protocol(broker: Brok
 
 
 def test_the_first_member_leads_and_keeps_the_lead(broker: Broker) -> None:
-    ana, bob = stable_group(broker, join(), join())
-    first = broker.send(join(bob, metadata=b"x"))
-    broker.send(join(ana))
+    ana, bob = broker.stable_group(join(), join())
+    first = broker.join(bob, metadata=b"x")
+    broker.join(ana)
 
     assert first.join.leader == ana
     assert first.permitted == {}
 
 
 def test_after_the_leader_left_anybody_may_lead(broker: Broker) -> None:
-    ana, bob, eve = stable_group(broker, join(), join(), join())
-    broker.send(leave(ana))
-    calls = [broker.send(join(each)) for each in (bob, eve)]
+    ana, bob, eve = broker.stable_group(join(), join(), join())
+    broker.leave(ana)
+    calls = [broker.join(each) for each in (bob, eve)]
 
     for call in calls:
         assert call.join.leader in {bob, eve}
@@ -95,18 +82,18 @@ def test_after_the_leader_left_anybody_may_lead(broker: Broker) -> None:
 
 
 def test_with_one_member_left_there_is_no_choice_of_leader(broker: Broker) -> None:
-    ana, bob = stable_group(broker, join(), join())
-    broker.send(leave(ana))
+    ana, bob = broker.stable_group(join(), join())
+    broker.leave(ana)
 
-    rejoined = broker.send(join(bob))
+    rejoined = broker.join(bob)
 
     assert rejoined.join.leader == bob
     assert rejoined.permitted == {}
 
 
 def test_a_missing_leader_is_replaced_by_anybody_who_joined(broker: Broker) -> None:
-    _, bob, eve = stable_group(broker, join(instance="i", session_ms=60_000), join(), join())
-    calls = [broker.send(join(each, metadata=b"x")) for each in (bob, eve)]
+    _, bob, eve = broker.stable_group(join(instance="i", session_ms=60_000), join(), join())
+    calls = [broker.join(each, metadata=b"x") for each in (bob, eve)]
 
     broker.elapse(REBALANCE_MS)
 
@@ -114,8 +101,8 @@ def test_a_missing_leader_is_replaced_by_anybody_who_joined(broker: Broker) -> N
 
 
 def test_the_protocol_type_outlives_the_members(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join())
-    broker.send(leave(ana))
+    (ana,) = broker.stable_group(join())
+    broker.leave(ana)
 
     described = broker.describe()
     assert (described.protocol_type, described.protocol_data) == ("consumer", "")
@@ -128,25 +115,25 @@ def test_the_protocol_type_outlives_the_members(broker: Broker) -> None:
 def test_a_malformed_subscription_wedges_the_group_from_2_7_to_4_3(
     broker: Broker, profile: str, *, stuck: bool
 ) -> None:
-    (call,) = parked_members(broker, join(metadata=MALFORMED))
+    (call,) = broker.parked_members(join(metadata=MALFORMED))
 
     broker.elapse(INITIAL_DELAY_MS)
 
     assert call.is_parked is stuck
     member_id = broker.describe().members[0].member_id
-    reported = [broker.send(heartbeat(member_id, generation)).error for generation in (0, 1)]
+    reported = [broker.heartbeat(member_id, generation).error for generation in (0, 1)]
     in_first = Errors.REBALANCE_IN_PROGRESS if stuck or profile == "2.4.1" else Errors.NONE
     assert reported == [Errors.ILLEGAL_GENERATION, in_first]
 
 
 @pytest.mark.parametrize("profile", ["2.7", SCALA, "4.3"])
 def test_a_wedged_group_never_answers_anybody_again(broker: Broker) -> None:
-    (bad,) = parked_members(broker, join(metadata=b"roundrobin"))
+    (bad,) = broker.parked_members(join(metadata=b"roundrobin"))
     broker.elapse(INITIAL_DELAY_MS)
     bad_id = broker.describe().members[0].member_id
-    (good,) = parked_members(broker, join(metadata=subscription("t")))
+    (good,) = broker.parked_members(join(metadata=subscription("t")))
 
-    broker.send(leave(bad_id))
+    broker.leave(bad_id)
     broker.elapse(REBALANCE_MS)
 
     assert bad.error is Errors.UNKNOWN_MEMBER_ID
@@ -155,24 +142,24 @@ def test_a_wedged_group_never_answers_anybody_again(broker: Broker) -> None:
 
 @pytest.mark.parametrize("profile", [SCALA, "4.3"])
 def test_a_join_that_completes_a_wedged_generation_is_the_one_that_fails(broker: Broker) -> None:
-    ana, bob = stable_group(broker, join(), join())
-    sibling = broker.send(join(ana, metadata=subscription("t")))
+    ana, bob = broker.stable_group(join(), join())
+    sibling = broker.join(ana, metadata=subscription("t"))
 
-    failing = broker.send(join(bob, metadata=MALFORMED))
+    failing = broker.join(bob, metadata=MALFORMED)
 
     assert (failing.join.error_code, failing.join.member_id) == (Errors.UNKNOWN_SERVER_ERROR, "")
     assert sibling.is_parked
-    broker.send(leave(bob))
+    broker.leave(bob)
     broker.elapse(60_000)
     assert failing.error is Errors.UNKNOWN_SERVER_ERROR
 
 
 @pytest.mark.parametrize("metadata", [b"", b"\0", b"\0\0\0\0\0", b"\xff\xff\0\0\0\0\0\0\0\0"])
 def test_too_few_bytes_are_harmless_everywhere(broker: Broker, metadata: bytes) -> None:
-    assert joined_members(broker, join(metadata=metadata))
+    assert broker.joined_members(join(metadata=metadata))
 
 
 def test_other_protocol_types_are_not_parsed(broker: Broker) -> None:
-    (ana,) = joined_members(broker, join(metadata=MALFORMED, kind="connect"))
+    (ana,) = broker.joined_members(join(metadata=MALFORMED, kind="connect"))
 
-    assert broker.send(sync(ana)).error is Errors.NONE
+    assert broker.sync(ana).error is Errors.NONE

@@ -3,26 +3,14 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.tests.kit import (
-    INITIAL_DELAY_MS,
-    JAVA,
-    REBALANCE_MS,
-    SCALA,
-    SESSION_MS,
-    Broker,
-    heartbeat,
-    join,
-    leave,
-    parked_members,
-    stable_group,
-    sync,
-)
+from reference_coordinator.tests.kit import INITIAL_DELAY_MS, JAVA, SCALA, Broker
+from reference_coordinator.tests.requests import REBALANCE_MS, SESSION_MS, join, leave
 
 
 def test_a_second_member_extends_the_initial_delay_once(broker: Broker) -> None:
-    (first,) = parked_members(broker, join())
+    (first,) = broker.parked_members(join())
     broker.elapse(2_000)
-    (second,) = parked_members(broker, join())
+    (second,) = broker.parked_members(join())
 
     broker.elapse(3_999)
     assert first.is_parked
@@ -33,11 +21,11 @@ def test_a_second_member_extends_the_initial_delay_once(broker: Broker) -> None:
 
 @pytest.mark.parametrize(("profile", "extended"), [(SCALA, False), (JAVA, True)])
 def test_a_group_that_was_emptied_extends_its_delay_only_on_java(broker: Broker, *, extended: bool) -> None:
-    (ana,) = stable_group(broker, join())
-    broker.send(leave(ana))
-    (first,) = parked_members(broker, join())
+    (ana,) = broker.stable_group(join())
+    broker.leave(ana)
+    (first,) = broker.parked_members(join())
     broker.elapse(1_000)
-    parked_members(broker, join())
+    broker.parked_members(join())
 
     broker.elapse(2_000)
     assert first.is_parked is extended
@@ -47,10 +35,10 @@ def test_a_group_that_was_emptied_extends_its_delay_only_on_java(broker: Broker,
 
 def test_the_initial_delay_never_exceeds_the_rebalance_timeout(profile: str) -> None:
     broker = Broker(profile, {"group.initial.rebalance.delay.ms": "1000"})
-    calls = parked_members(broker, join(rebalance_ms=1_500))
+    calls = broker.parked_members(join(rebalance_ms=1_500))
     for _ in range(2):
         broker.elapse(600)
-        calls += parked_members(broker, join(rebalance_ms=1_500))
+        calls += broker.parked_members(join(rebalance_ms=1_500))
 
     broker.elapse(299)
     assert all(call.is_parked for call in calls)
@@ -62,19 +50,19 @@ def test_the_initial_delay_never_exceeds_the_rebalance_timeout(profile: str) -> 
 def test_a_rebalance_timeout_of_nothing_waits_the_delay_and_expels_at_once(
     broker: Broker, rebalance_ms: int
 ) -> None:
-    (call,) = parked_members(broker, join(rebalance_ms=rebalance_ms))
+    (call,) = broker.parked_members(join(rebalance_ms=rebalance_ms))
 
     broker.elapse(INITIAL_DELAY_MS)
 
     assert call.join.generation_id == 1
-    assert broker.send(sync(call.join.member_id)).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.sync(call.join.member_id).error is Errors.UNKNOWN_MEMBER_ID
     assert broker.state() == "Empty"
 
 
 def test_a_static_replacement_does_not_extend_the_initial_delay(broker: Broker) -> None:
-    parked_members(broker, join(instance="i"))
+    broker.parked_members(join(instance="i"))
     broker.elapse(2_000)
-    (second,) = parked_members(broker, join(instance="i"))
+    (second,) = broker.parked_members(join(instance="i"))
 
     broker.elapse(1_000)
 
@@ -82,16 +70,16 @@ def test_a_static_replacement_does_not_extend_the_initial_delay(broker: Broker) 
 
 
 def test_a_group_emptied_in_its_initial_delay_still_counts_a_generation(broker: Broker) -> None:
-    (call,) = parked_members(broker, join())
+    (call,) = broker.parked_members(join())
     member_id = broker.describe().members[0].member_id
 
-    broker.send(leave(member_id))
+    broker.leave(member_id)
 
     assert (call.join.error_code, call.join.member_id) == (Errors.UNKNOWN_MEMBER_ID, "")
     assert broker.state() == "PreparingRebalance"
     broker.elapse(INITIAL_DELAY_MS)
     assert broker.state() == "Empty"
-    (again,) = parked_members(broker, join())
+    (again,) = broker.parked_members(join())
     broker.elapse(INITIAL_DELAY_MS)
     assert again.join.generation_id == 2
 
@@ -99,8 +87,8 @@ def test_a_group_emptied_in_its_initial_delay_still_counts_a_generation(broker: 
 @pytest.mark.parametrize(("profile", "early"), [(SCALA, False), (JAVA, True)])
 def test_an_expired_pending_id_ends_the_initial_delay_on_java(profile: str, *, early: bool) -> None:
     broker = Broker(profile, {"group.initial.rebalance.delay.ms": "30000"})
-    broker.send(join(session_ms=6_000))
-    (call,) = parked_members(broker, join())
+    broker.join(session_ms=6_000)
+    (call,) = broker.parked_members(join())
 
     broker.elapse(6_000)
 
@@ -108,8 +96,8 @@ def test_an_expired_pending_id_ends_the_initial_delay_on_java(profile: str, *, e
 
 
 def test_the_deadline_is_the_longest_rebalance_timeout_at_the_start(broker: Broker) -> None:
-    ana, _ = stable_group(broker, join(rebalance_ms=1_200), join(rebalance_ms=500, session_ms=60_000))
-    rejoining = broker.send(join(ana, rebalance_ms=1_200))
+    ana, _ = broker.stable_group(join(rebalance_ms=1_200), join(rebalance_ms=500, session_ms=60_000))
+    rejoining = broker.join(ana, rebalance_ms=1_200)
     broker.elapse(600)
     broker.send(join(rebalance_ms=9_000), version=3)
 
@@ -120,32 +108,32 @@ def test_the_deadline_is_the_longest_rebalance_timeout_at_the_start(broker: Brok
 
 
 def test_dynamic_members_that_do_not_rejoin_are_dropped(broker: Broker) -> None:
-    ana, bob = stable_group(broker, join(), join(session_ms=60_000))
-    rejoining = broker.send(join(ana))
+    ana, bob = broker.stable_group(join(), join(session_ms=60_000))
+    rejoining = broker.join(ana)
 
     broker.elapse(REBALANCE_MS)
 
     assert [each.member_id for each in rejoining.join.members] == [ana]
-    assert broker.send(heartbeat(bob, 2)).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.heartbeat(bob, 2).error is Errors.UNKNOWN_MEMBER_ID
 
 
 def test_static_members_that_do_not_rejoin_are_kept_while_their_session_lives(
     broker: Broker,
 ) -> None:
-    ana, bob = stable_group(broker, join(), join(instance="i", session_ms=60_000))
-    rejoining = broker.send(join(ana))
+    ana, bob = broker.stable_group(join(), join(instance="i", session_ms=60_000))
+    rejoining = broker.join(ana)
 
     broker.elapse(REBALANCE_MS)
 
     assert {each.member_id for each in rejoining.join.members} == {ana, bob}
-    assert broker.send(heartbeat(bob, 1)).error is Errors.ILLEGAL_GENERATION
-    assert broker.send(heartbeat(bob, 2)).error is Errors.NONE
-    assert broker.send(sync(bob, 2)).is_parked
+    assert broker.heartbeat(bob, 1).error is Errors.ILLEGAL_GENERATION
+    assert broker.heartbeat(bob, 2).error is Errors.NONE
+    assert broker.sync(bob, 2).is_parked
 
 
 def test_a_static_leader_that_does_not_rejoin_loses_the_lead_only(broker: Broker) -> None:
-    ana, bob = stable_group(broker, join(instance="i", session_ms=60_000), join())
-    rejoining = broker.send(join(bob, metadata=b"x"))
+    ana, bob = broker.stable_group(join(instance="i", session_ms=60_000), join())
+    rejoining = broker.join(bob, metadata=b"x")
 
     broker.elapse(REBALANCE_MS)
 
@@ -154,19 +142,19 @@ def test_a_static_leader_that_does_not_rejoin_loses_the_lead_only(broker: Broker
 
 
 def test_a_rebalance_that_nobody_rejoins_waits_for_the_static_members(broker: Broker) -> None:
-    _, bob = stable_group(broker, join(instance="i", session_ms=60_000), join())
-    broker.send(leave(bob))
+    _, bob = broker.stable_group(join(instance="i", session_ms=60_000), join())
+    broker.leave(bob)
 
     broker.elapse(REBALANCE_MS + 1)
     assert broker.state() == "PreparingRebalance"
-    back = broker.send(join(instance="i", session_ms=60_000))
+    back = broker.join(instance="i", session_ms=60_000)
 
     assert (back.join.generation_id, back.join.leader) == (2, back.join.member_id)
 
 
 def test_a_rebalance_that_nobody_rejoins_ends_with_the_static_sessions(broker: Broker) -> None:
-    _, bob = stable_group(broker, join(instance="i", session_ms=60_000), join())
-    broker.send(leave(bob))
+    _, bob = broker.stable_group(join(instance="i", session_ms=60_000), join())
+    broker.leave(bob)
 
     broker.elapse(60_000)
 
@@ -175,34 +163,34 @@ def test_a_rebalance_that_nobody_rejoins_ends_with_the_static_sessions(broker: B
 
 def test_a_rebalance_timeout_of_nothing_waits_for_static_sessions_too() -> None:
     broker = Broker("2.8.0")
-    ana, bob = stable_group(broker, join(instance="i", rebalance_ms=0), join(instance="j", rebalance_ms=0))
+    ana, bob = broker.stable_group(join(instance="i", rebalance_ms=0), join(instance="j", rebalance_ms=0))
     broker.send(leave((bob, "j")), version=4)
 
     broker.elapse(SESSION_MS - 1)
-    assert broker.send(heartbeat(ana)).error is Errors.REBALANCE_IN_PROGRESS
+    assert broker.heartbeat(ana).error is Errors.REBALANCE_IN_PROGRESS
     broker.elapse(SESSION_MS)
 
     assert broker.state() == "Empty"
 
 
 def test_a_pending_member_delays_a_rebalance(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join())
-    pending = broker.send(join()).join.member_id
+    (ana,) = broker.stable_group(join())
+    pending = broker.join().join.member_id
 
-    rejoining = broker.send(join(ana))
+    rejoining = broker.join(ana)
     assert rejoining.is_parked
-    joining = broker.send(join(pending))
+    joining = broker.join(pending)
     assert (rejoining.join.generation_id, joining.join.generation_id) == (2, 2)
 
 
 @pytest.mark.parametrize("how", ["leaves", "expires"])
 def test_a_pending_member_that_goes_away_lets_a_rebalance_end(broker: Broker, how: str) -> None:
-    (ana,) = stable_group(broker, join())
-    pending = broker.send(join()).join.member_id
-    rejoining = broker.send(join(ana))
+    (ana,) = broker.stable_group(join())
+    pending = broker.join().join.member_id
+    rejoining = broker.join(ana)
 
     if how == "leaves":
-        broker.send(leave(pending))
+        broker.leave(pending)
     else:
         broker.elapse(SESSION_MS)
 
@@ -210,19 +198,19 @@ def test_a_pending_member_that_goes_away_lets_a_rebalance_end(broker: Broker, ho
 
 
 def test_a_pending_member_outlives_the_rebalance_it_delayed(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join(rebalance_ms=1_000))
-    pending = broker.send(join(session_ms=60_000)).join.member_id
-    rejoining = broker.send(join(ana, rebalance_ms=1_000))
+    (ana,) = broker.stable_group(join(rebalance_ms=1_000))
+    pending = broker.join(session_ms=60_000).join.member_id
+    rejoining = broker.join(ana, rebalance_ms=1_000)
 
     broker.elapse(1_000)
 
     assert rejoining.join.generation_id == 2
-    assert broker.send(join(pending)).is_parked
+    assert broker.join(pending).is_parked
 
 
 def test_the_session_of_who_is_missing_may_end_a_rebalance(broker: Broker) -> None:
-    ana, _ = stable_group(broker, join(), join())
-    rejoining = broker.send(join(ana))
+    ana, _ = broker.stable_group(join(), join())
+    rejoining = broker.join(ana)
 
     broker.elapse(SESSION_MS)
 
@@ -230,32 +218,32 @@ def test_the_session_of_who_is_missing_may_end_a_rebalance(broker: Broker) -> No
 
 
 def test_the_last_who_is_missing_may_leave(broker: Broker) -> None:
-    ana, bob = stable_group(broker, join(), join())
-    rejoining = broker.send(join(ana))
+    ana, bob = broker.stable_group(join(), join())
+    rejoining = broker.join(ana)
 
-    broker.send(leave(bob))
+    broker.leave(bob)
 
     assert rejoining.join.generation_id == 2
 
 
 def test_heartbeats_keep_who_is_missing_alive_until_the_deadline(broker: Broker) -> None:
-    ana, bob = stable_group(broker, join(), join())
-    rejoining = broker.send(join(ana))
+    ana, bob = broker.stable_group(join(), join())
+    rejoining = broker.join(ana)
     for _ in range(3):
         broker.elapse(SESSION_MS // 2)
-        assert broker.send(heartbeat(bob)).error is Errors.REBALANCE_IN_PROGRESS
+        assert broker.heartbeat(bob).error is Errors.REBALANCE_IN_PROGRESS
     assert rejoining.is_parked
 
     broker.elapse(SESSION_MS // 2)
 
     assert rejoining.join.generation_id == 2
-    assert broker.send(heartbeat(bob, 2)).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.heartbeat(bob, 2).error is Errors.UNKNOWN_MEMBER_ID
 
 
 def test_no_initial_delay_still_answers_by_the_timer(profile: str) -> None:
     broker = Broker(profile, {"group.initial.rebalance.delay.ms": "0"})
     broker.delays_appends = True
-    (call,) = parked_members(broker, join())
+    (call,) = broker.parked_members(join())
 
     assert call.is_parked
     assert broker.coordinator.next_deadline() == broker.now_ms

@@ -3,39 +3,25 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.tests.kit import (
-    INITIAL_DELAY_MS,
-    JAVA,
-    REBALANCE_MS,
-    SCALA,
-    SESSION_MS,
-    Broker,
-    commit,
-    heartbeat,
-    join,
-    joined_members,
-    leave,
-    parked_members,
-    stable_group,
-    sync,
-)
+from reference_coordinator.tests.kit import INITIAL_DELAY_MS, JAVA, SCALA, Broker
+from reference_coordinator.tests.requests import REBALANCE_MS, SESSION_MS, commit, join
 
 
 def test_a_follower_that_restarts_takes_its_place_without_a_rebalance(broker: Broker) -> None:
-    ana, bob = stable_group(broker, join(), join(instance="i"))
+    ana, bob = broker.stable_group(join(), join(instance="i"))
 
-    back = broker.send(join(instance="i")).join
+    back = broker.join(instance="i").join
 
     assert back.member_id not in {ana, bob}
     assert back.member_id.startswith("i-")
     assert (back.generation_id, back.leader, back.members) == (1, ana, ())
     assert not back.skip_assignment
-    assert broker.send(heartbeat(ana)).error is Errors.NONE
-    assert broker.send(sync(back.member_id)).sync.assignment == bob.encode()
+    assert broker.heartbeat(ana).error is Errors.NONE
+    assert broker.sync(back.member_id).sync.assignment == bob.encode()
 
 
 def test_a_leader_that_restarts_is_reported_its_old_id_until_version_8(broker: Broker) -> None:
-    ana, _ = stable_group(broker, join(instance="i"), join())
+    ana, _ = broker.stable_group(join(instance="i"), join())
 
     back = broker.send(join(instance="i"), version=8).join
 
@@ -43,7 +29,7 @@ def test_a_leader_that_restarts_is_reported_its_old_id_until_version_8(broker: B
 
 
 def test_a_leader_that_restarts_skips_the_assignment_from_version_9(broker: Broker) -> None:
-    _, bob = stable_group(broker, join(instance="i"), join())
+    _, bob = broker.stable_group(join(instance="i"), join())
 
     back = broker.send(join(instance="i"), version=9).join
 
@@ -52,22 +38,22 @@ def test_a_leader_that_restarts_skips_the_assignment_from_version_9(broker: Brok
 
 
 def test_the_old_id_is_fenced_with_its_instance_id_and_unknown_without(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join(instance="i"))
-    broker.send(join(instance="i"))
+    (ana,) = broker.stable_group(join(instance="i"))
+    broker.join(instance="i")
 
     fenced = Errors.FENCED_INSTANCE_ID
-    assert broker.send(heartbeat(ana, instance="i")).error is fenced
-    assert broker.send(sync(ana, instance="i")).error is fenced
-    assert broker.send(join(ana, instance="i")).error is fenced
+    assert broker.heartbeat(ana, instance="i").error is fenced
+    assert broker.sync(ana, instance="i").error is fenced
+    assert broker.join(ana, instance="i").error is fenced
     committing = commit({0: 1}, member_id=ana, generation=1, instance="i")
     assert broker.send(committing).commit_errors == [fenced]
-    assert broker.send(heartbeat(ana)).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.heartbeat(ana).error is Errors.UNKNOWN_MEMBER_ID
 
 
 def test_a_restart_with_other_bytes_shows_them_and_keeps_the_assignment(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join(instance="i", metadata=b"old"))
+    (ana,) = broker.stable_group(join(instance="i", metadata=b"old"))
 
-    broker.send(join(instance="i", metadata=b"new"))
+    broker.join(instance="i", metadata=b"new")
 
     (member,) = broker.describe().members
     assert (member.member_metadata, member.member_assignment) == (b"new", ana.encode())
@@ -80,31 +66,31 @@ def test_a_restart_with_other_bytes_shows_them_and_keeps_the_assignment(broker: 
 def test_a_restart_that_changes_the_selected_protocol_rebalances_from_2_6_1(
     broker: Broker, *, parked: bool
 ) -> None:
-    stable_group(broker, join(names=("a", "b")), join(instance="i", names=("a", "b")))
+    broker.stable_group(join(names=("a", "b")), join(instance="i", names=("a", "b")))
 
-    call = broker.send(join(instance="i", names=("b",)))
+    call = broker.join(instance="i", names=("b",))
 
     assert call.is_parked is parked
 
 
 @pytest.mark.parametrize(("profile", "survives"), [("2.6.0", False), (SCALA, True), (JAVA, True)])
 def test_the_new_id_survives_the_coordinator_from_2_6_1(broker: Broker, *, survives: bool) -> None:
-    (old,) = stable_group(broker, join(instance="i"))
-    new = broker.send(join(instance="i")).join.member_id
+    (old,) = broker.stable_group(join(instance="i"))
+    new = broker.join(instance="i").join.member_id
 
     broker.restart()
 
     alive, dead = (new, old) if survives else (old, new)
-    assert broker.send(heartbeat(alive)).error is Errors.NONE
-    assert broker.send(heartbeat(dead)).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.heartbeat(alive).error is Errors.NONE
+    assert broker.heartbeat(dead).error is Errors.UNKNOWN_MEMBER_ID
 
 
 @pytest.mark.parametrize(
     ("profile", "parked"), [("2.4.1", False), ("2.5", True), (SCALA, True), (JAVA, True)]
 )
 def test_a_restart_before_the_sync_rebalances_from_2_5(broker: Broker, *, parked: bool) -> None:
-    _, bob, eve = joined_members(broker, join(), join(instance="i"), join())
-    of_bob, of_eve = broker.send(sync(bob, instance="i")), broker.send(sync(eve))
+    _, bob, eve = broker.joined_members(join(), join(instance="i"), join())
+    of_bob, of_eve = broker.sync(bob, instance="i"), broker.sync(eve)
 
     back = broker.send(join(instance="i"), version=5)
 
@@ -116,10 +102,10 @@ def test_a_restart_before_the_sync_rebalances_from_2_5(broker: Broker, *, parked
 
 
 def test_a_restart_in_the_initial_delay_fences_the_one_that_waits(broker: Broker) -> None:
-    (first,) = parked_members(broker, join(instance="i"))
+    (first,) = broker.parked_members(join(instance="i"))
     old = broker.describe().members[0].member_id
 
-    (second,) = parked_members(broker, join(instance="i"))
+    (second,) = broker.parked_members(join(instance="i"))
 
     assert (first.join.error_code, first.join.member_id) == (Errors.FENCED_INSTANCE_ID, old)
     broker.elapse(2 * INITIAL_DELAY_MS)
@@ -127,10 +113,10 @@ def test_a_restart_in_the_initial_delay_fences_the_one_that_waits(broker: Broker
 
 
 def test_a_restart_counts_as_having_rejoined(broker: Broker) -> None:
-    ana, _ = stable_group(broker, join(), join(instance="i"))
-    rejoining = broker.send(join(ana))
+    ana, _ = broker.stable_group(join(), join(instance="i"))
+    rejoining = broker.join(ana)
 
-    back = broker.send(join(instance="i"))
+    back = broker.join(instance="i")
 
     assert (rejoining.join.generation_id, back.join.generation_id) == (2, 2)
 
@@ -139,9 +125,9 @@ def test_a_restart_counts_as_having_rejoined(broker: Broker) -> None:
     ("profile", "expires"), [("2.4.1", False), ("2.8.2", True), (SCALA, True), (JAVA, False)]
 )
 def test_who_replaces_a_new_member_may_be_new_itself(broker: Broker, *, expires: bool) -> None:
-    stable_group(broker, join(session_ms=300_000, rebalance_ms=300_000))
-    parked_members(broker, join(instance="i"))
-    (second,) = parked_members(broker, join(instance="i"))
+    broker.stable_group(join(session_ms=300_000, rebalance_ms=300_000))
+    broker.parked_members(join(instance="i"))
+    (second,) = broker.parked_members(join(instance="i"))
 
     broker.elapse(SESSION_MS)
 
@@ -159,50 +145,50 @@ def test_who_replaces_a_new_member_may_be_new_itself(broker: Broker, *, expires:
 )
 def test_a_restart_before_the_sync_is_waited_for_under_the_old_id(broker: Broker, error: Errors) -> None:
     """Nobody can sync for an id that is no more: the deadline brings a rebalance, or fails in 2.8."""
-    ana, _ = joined_members(broker, join(session_ms=60_000), join(instance="i", session_ms=60_000))
-    assert broker.send(sync(ana)).error is Errors.NONE
-    back = broker.send(join(instance="i", session_ms=60_000)).join.member_id
-    assert broker.send(sync(back, instance="i")).error is Errors.NONE
+    ana, _ = broker.joined_members(join(session_ms=60_000), join(instance="i", session_ms=60_000))
+    assert broker.sync(ana).error is Errors.NONE
+    back = broker.join(instance="i", session_ms=60_000).join.member_id
+    assert broker.sync(back, instance="i").error is Errors.NONE
 
     broker.elapse(REBALANCE_MS - 1)
-    assert broker.send(heartbeat(ana)).error is Errors.NONE
+    assert broker.heartbeat(ana).error is Errors.NONE
     broker.elapse(1)
 
-    assert [broker.send(heartbeat(each)).error for each in (ana, back)] == [error, error]
+    assert [broker.heartbeat(each).error for each in (ana, back)] == [error, error]
 
 
 def test_an_expired_static_member_is_forgotten_with_its_instance_id(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join(instance="i"))
+    (ana,) = broker.stable_group(join(instance="i"))
 
     broker.elapse(SESSION_MS)
 
-    assert broker.send(heartbeat(ana, instance="i")).error is Errors.UNKNOWN_MEMBER_ID
-    (call,) = parked_members(broker, join(instance="i"))
+    assert broker.heartbeat(ana, instance="i").error is Errors.UNKNOWN_MEMBER_ID
+    (call,) = broker.parked_members(join(instance="i"))
     assert call.is_parked
 
 
 def test_a_known_static_member_rejoins_as_any_other(broker: Broker) -> None:
-    ana, bob = stable_group(broker, join(instance="i"), join(instance="j"))
+    ana, bob = broker.stable_group(join(instance="i"), join(instance="j"))
 
-    assert broker.send(join(bob, instance="j")).join.generation_id == 1
-    assert broker.send(join(bob)).join.generation_id == 1
+    assert broker.join(bob, instance="j").join.generation_id == 1
+    assert broker.join(bob).join.generation_id == 1
     assert broker.describe().members[1].group_instance_id == "j"
-    assert broker.send(join(ana, instance="i")).is_parked
+    assert broker.join(ana, instance="i").is_parked
 
 
 def test_a_bogus_id_is_fenced_or_unknown_by_its_instance_id(broker: Broker) -> None:
-    stable_group(broker, join(instance="i"))
+    broker.stable_group(join(instance="i"))
 
-    assert broker.send(join("bogus", instance="i")).error is Errors.FENCED_INSTANCE_ID
-    assert broker.send(join("bogus", instance="other")).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.join("bogus", instance="i").error is Errors.FENCED_INSTANCE_ID
+    assert broker.join("bogus", instance="other").error is Errors.UNKNOWN_MEMBER_ID
     incompatible = join("bogus", instance="i", names=("sticky",))
     assert broker.send(incompatible).error is Errors.INCONSISTENT_GROUP_PROTOCOL
 
 
 def test_a_dynamic_member_cannot_take_on_an_instance_id(broker: Broker) -> None:
-    (ana,) = stable_group(broker, join())
+    (ana,) = broker.stable_group(join())
 
-    assert broker.send(join(ana, instance="i")).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.join(ana, instance="i").error is Errors.UNKNOWN_MEMBER_ID
 
 
 @pytest.mark.parametrize(
@@ -217,45 +203,45 @@ def test_a_dynamic_member_cannot_take_on_an_instance_id(broker: Broker) -> None:
 def test_an_unknown_instance_id_of_a_dynamic_member_is_refused_from_3_0(
     broker: Broker, reported: Errors
 ) -> None:
-    (ana,) = stable_group(broker, join())
+    (ana,) = broker.stable_group(join())
 
-    assert broker.send(heartbeat(ana, instance="nosuch")).error is reported
-    assert broker.send(sync(ana, instance="nosuch")).error is reported
+    assert broker.heartbeat(ana, instance="nosuch").error is reported
+    assert broker.sync(ana, instance="nosuch").error is reported
     committing = commit({0: 1}, member_id=ana, generation=1, instance="nosuch")
     assert broker.send(committing).commit_errors == [reported]
-    assert broker.send(leave((ana, "nosuch"))).leave_errors == [reported]
+    assert broker.leave((ana, "nosuch")).leave_errors == [reported]
 
 
 @pytest.mark.parametrize(("profile", "applied"), [("3.3.1", False), (SCALA, True), (JAVA, True)])
 def test_a_restart_brings_new_timeouts_from_3_3_2(broker: Broker, *, applied: bool) -> None:
-    stable_group(broker, join(instance="i"))
-    new = broker.send(join(instance="i", session_ms=60_000)).join.member_id
+    broker.stable_group(join(instance="i"))
+    new = broker.join(instance="i", session_ms=60_000).join.member_id
     broker.elapse(1)
-    broker.send(heartbeat(new))
+    broker.heartbeat(new)
 
     broker.elapse(2 * SESSION_MS)
 
     expected = Errors.NONE if applied else Errors.UNKNOWN_MEMBER_ID
-    assert broker.send(heartbeat(new)).error is expected
+    assert broker.heartbeat(new).error is expected
 
 
 @pytest.mark.parametrize("version", [8, 9])
 def test_a_restart_that_cannot_be_written_is_taken_back(broker: Broker, version: int) -> None:
-    ana, _ = stable_group(broker, join(instance="i"), join())
+    ana, _ = broker.stable_group(join(instance="i"), join())
     broker.append_error = Errors.MESSAGE_TOO_LARGE
 
     refused = broker.send(join(instance="i"), version=version).join
 
     assert (refused.error_code, refused.member_id) == (Errors.UNKNOWN_SERVER_ERROR, "")
     assert (refused.generation_id, refused.protocol_name, refused.leader) == (1, "range", ana)
-    assert broker.send(heartbeat(ana, instance="i")).error is Errors.NONE
+    assert broker.heartbeat(ana, instance="i").error is Errors.NONE
 
 
 def test_a_restart_is_answered_when_it_is_written(broker: Broker) -> None:
-    stable_group(broker, join(instance="i"))
+    broker.stable_group(join(instance="i"))
     broker.delays_appends = True
 
-    call = broker.send(join(instance="i"))
+    call = broker.join(instance="i")
 
     assert call.is_parked
     broker.release()
@@ -263,12 +249,12 @@ def test_a_restart_is_answered_when_it_is_written(broker: Broker) -> None:
 
 
 def test_a_rebalance_may_overtake_a_restart_that_is_being_written(broker: Broker) -> None:
-    _, bob = stable_group(broker, join(), join(instance="i"))
+    _, bob = broker.stable_group(join(), join(instance="i"))
     broker.delays_appends = True
-    call = broker.send(join(instance="i"))
-    broker.send(leave(("", "i")))
+    call = broker.join(instance="i")
+    broker.leave(("", "i"))
     assert call.error is Errors.UNKNOWN_MEMBER_ID
 
     broker.release(Errors.MESSAGE_TOO_LARGE)
 
-    assert broker.send(heartbeat(bob)).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.heartbeat(bob).error is Errors.UNKNOWN_MEMBER_ID

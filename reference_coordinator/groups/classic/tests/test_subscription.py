@@ -2,7 +2,7 @@ import pytest
 
 from reference_coordinator.core.errors import IllegalStateError
 from reference_coordinator.groups.classic.subscription import SubscriptionSchemaError, subscribed_topics
-from reference_coordinator.tests.kit import subscription
+from reference_coordinator.tests.requests import subscription
 
 
 def test_the_topics_are_read_in_any_version() -> None:

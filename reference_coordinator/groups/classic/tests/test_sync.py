@@ -4,28 +4,16 @@ import pytest
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.records import GroupMetadataRecord
-from reference_coordinator.tests.kit import (
-    JAVA,
-    REBALANCE_MS,
-    SCALA,
-    SESSION_MS,
-    Broker,
-    heartbeat,
-    join,
-    joined_members,
-    leave,
-    parked_members,
-    stable_group,
-    sync,
-)
+from reference_coordinator.tests.kit import JAVA, SCALA, Broker
+from reference_coordinator.tests.requests import REBALANCE_MS, SESSION_MS, join, sync
 
 
 def test_followers_wait_for_the_leader(broker: Broker) -> None:
-    ana, bob = joined_members(broker, join(), join())
+    ana, bob = broker.joined_members(join(), join())
 
-    of_bob = broker.send(sync(bob))
+    of_bob = broker.sync(bob)
     assert of_bob.is_parked
-    of_ana = broker.send(sync(ana, assignments={ana: b"A", bob: b"B"}))
+    of_ana = broker.sync(ana, assignments={ana: b"A", bob: b"B"})
 
     assert (of_ana.sync.assignment, of_bob.sync.assignment) == (b"A", b"B")
     assert (of_ana.sync.protocol_type, of_ana.sync.protocol_name) == ("consumer", "range")
@@ -33,27 +21,27 @@ def test_followers_wait_for_the_leader(broker: Broker) -> None:
 
 
 def test_in_stable_everybody_gets_its_assignment_at_once(broker: Broker) -> None:
-    ana, bob = stable_group(broker, join(), join())
+    ana, bob = broker.stable_group(join(), join())
 
-    assert broker.send(sync(bob)).sync.assignment == bob.encode()
-    assert broker.send(sync(ana, assignments={bob: b"other"})).sync.assignment == ana.encode()
+    assert broker.sync(bob).sync.assignment == bob.encode()
+    assert broker.sync(ana, assignments={bob: b"other"}).sync.assignment == ana.encode()
 
 
 def test_who_the_leader_leaves_out_gets_nothing(broker: Broker) -> None:
-    ana, bob = joined_members(broker, join(), join())
-    of_bob = broker.send(sync(bob, assignments={bob: b"its own idea"}))
+    ana, bob = broker.joined_members(join(), join())
+    of_bob = broker.sync(bob, assignments={bob: b"its own idea"})
 
-    of_ana = broker.send(sync(ana, assignments={ana: b"A"}))
+    of_ana = broker.sync(ana, assignments={ana: b"A"})
 
     assert (of_ana.sync.assignment, of_bob.sync.assignment) == (b"A", b"")
     assert of_bob.error is Errors.NONE
 
 
 def test_the_group_is_stable_when_the_assignment_is_written(broker: Broker) -> None:
-    (ana,) = joined_members(broker, join())
+    (ana,) = broker.joined_members(join())
     broker.delays_appends = True
 
-    call = broker.send(sync(ana))
+    call = broker.sync(ana)
 
     assert call.is_parked
     assert broker.state() == "CompletingRebalance"
@@ -63,10 +51,10 @@ def test_the_group_is_stable_when_the_assignment_is_written(broker: Broker) -> N
 
 
 def test_a_rebalance_overtakes_an_assignment_that_is_being_written(broker: Broker) -> None:
-    (ana,) = joined_members(broker, join())
+    (ana,) = broker.joined_members(join())
     broker.delays_appends = True
-    call = broker.send(sync(ana))
-    parked_members(broker, join())
+    call = broker.sync(ana)
+    broker.parked_members(join())
     assert call.error is Errors.REBALANCE_IN_PROGRESS
 
     broker.release()
@@ -75,15 +63,15 @@ def test_a_rebalance_overtakes_an_assignment_that_is_being_written(broker: Broke
 
 
 def test_the_assignment_of_a_past_generation_comes_too_late(broker: Broker) -> None:
-    (ana,) = joined_members(broker, join())
+    (ana,) = broker.joined_members(join())
     broker.delays_appends = True
-    broker.send(sync(ana, assignments={ana: b"past"}))
-    assert broker.send(join(ana, metadata=b"x")).join.generation_id == 2
+    broker.sync(ana, assignments={ana: b"past"})
+    assert broker.join(ana, metadata=b"x").join.generation_id == 2
 
     broker.release()
 
     assert broker.state() == "CompletingRebalance"
-    assert broker.send(sync(ana, 2)).sync.assignment == b""
+    assert broker.sync(ana, 2).sync.assignment == b""
 
 
 @pytest.mark.parametrize(
@@ -100,11 +88,11 @@ def test_the_assignment_of_a_past_generation_comes_too_late(broker: Broker) -> N
 def test_an_assignment_that_cannot_be_written_sends_everybody_back(
     broker: Broker, failure: Errors, reported: Errors
 ) -> None:
-    ana, bob = joined_members(broker, join(), join())
-    of_bob = broker.send(sync(bob))
+    ana, bob = broker.joined_members(join(), join())
+    of_bob = broker.sync(bob)
     broker.append_error = failure
 
-    of_ana = broker.send(sync(ana))
+    of_ana = broker.sync(ana)
 
     assert (of_ana.error, of_bob.error) == (reported, reported)
     assert broker.state() == "PreparingRebalance"
@@ -115,14 +103,14 @@ def test_an_assignment_that_cannot_be_written_sends_everybody_back(
     [(SCALA, Errors.REBALANCE_IN_PROGRESS), (JAVA, Errors.COORDINATOR_NOT_AVAILABLE)],
 )
 def test_a_write_that_timed_out_is_reported_by_family(broker: Broker, reported: Errors) -> None:
-    (ana,) = joined_members(broker, join())
+    (ana,) = broker.joined_members(join())
     broker.append_error = Errors.REQUEST_TIMED_OUT
 
-    assert broker.send(sync(ana)).error is reported
+    assert broker.sync(ana).error is reported
 
 
 def test_checks_come_in_kafkas_order(broker: Broker) -> None:
-    (ana,) = joined_members(broker, join(instance="i"))
+    (ana,) = broker.joined_members(join(instance="i"))
 
     ladder = [
         sync("bogus", 7, instance="i", kind="connect"),
@@ -144,18 +132,18 @@ def test_checks_come_in_kafkas_order(broker: Broker) -> None:
 
 
 def test_in_a_rebalance_a_valid_sync_gets_that_answer(broker: Broker) -> None:
-    ana, bob = stable_group(broker, join(), join())
-    broker.send(join(ana))
+    ana, bob = broker.stable_group(join(), join())
+    broker.join(ana)
 
-    assert broker.send(sync(bob)).error is Errors.REBALANCE_IN_PROGRESS
-    assert broker.send(sync(bob, name="sticky")).error is Errors.INCONSISTENT_GROUP_PROTOCOL
+    assert broker.sync(bob).error is Errors.REBALANCE_IN_PROGRESS
+    assert broker.sync(bob, name="sticky").error is Errors.INCONSISTENT_GROUP_PROTOCOL
 
 
 def test_an_empty_group_knows_nobody(broker: Broker) -> None:
-    broker.send(join())
+    broker.join()
 
-    assert broker.send(sync("", 0)).error is Errors.UNKNOWN_MEMBER_ID
-    assert broker.send(sync("bogus", group="other")).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.sync("", 0).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.sync("bogus", group="other").error is Errors.UNKNOWN_MEMBER_ID
 
 
 @pytest.mark.parametrize(
@@ -163,40 +151,40 @@ def test_an_empty_group_knows_nobody(broker: Broker) -> None:
     [(SCALA, Errors.INCONSISTENT_GROUP_PROTOCOL), (JAVA, Errors.REBALANCE_IN_PROGRESS)],
 )
 def test_before_any_protocol_is_selected_only_java_minds_none(broker: Broker, reported: Errors) -> None:
-    parked_members(broker, join())
+    broker.parked_members(join())
     member_id = broker.describe().members[0].member_id
 
-    assert broker.send(sync(member_id, 0, kind="consumer", name="range")).error is reported
-    assert broker.send(sync(member_id, 0)).error is Errors.REBALANCE_IN_PROGRESS
+    assert broker.sync(member_id, 0, kind="consumer", name="range").error is reported
+    assert broker.sync(member_id, 0).error is Errors.REBALANCE_IN_PROGRESS
 
 
 def test_an_instance_id_without_a_member_id_is_fenced(broker: Broker) -> None:
-    stable_group(broker, join(instance="i"))
+    broker.stable_group(join(instance="i"))
 
-    assert broker.send(sync("", instance="i")).error is Errors.FENCED_INSTANCE_ID
+    assert broker.sync("", instance="i").error is Errors.FENCED_INSTANCE_ID
 
 
 @pytest.mark.parametrize(("profile", "lives"), [(SCALA, True), (JAVA, False)])
 def test_syncing_alone_keeps_a_session_alive_on_scala_only(broker: Broker, *, lives: bool) -> None:
-    (ana,) = stable_group(broker, join())
+    (ana,) = broker.stable_group(join())
     answers = []
     for _ in range(3):
         broker.elapse(SESSION_MS // 2)
-        answers.append(broker.send(sync(ana)).error)
+        answers.append(broker.sync(ana).error)
 
     assert answers[-1] is (Errors.NONE if lives else Errors.UNKNOWN_MEMBER_ID)
 
 
 def test_a_follower_that_waits_does_not_expire(broker: Broker) -> None:
-    ana, bob = joined_members(broker, join(session_ms=60_000), join(session_ms=6_000))
-    of_bob = broker.send(sync(bob))
+    ana, bob = broker.joined_members(join(session_ms=60_000), join(session_ms=6_000))
+    of_bob = broker.sync(bob)
 
     broker.elapse(6_000)
-    broker.send(sync(ana))
+    broker.sync(ana)
 
     assert of_bob.error is Errors.NONE
     broker.elapse(5_999)
-    assert broker.send(heartbeat(bob)).error is Errors.NONE
+    assert broker.heartbeat(bob).error is Errors.NONE
 
 
 @pytest.mark.parametrize(
@@ -204,29 +192,29 @@ def test_a_follower_that_waits_does_not_expire(broker: Broker) -> None:
     [("2.8.0", False), ("2.8.1", True), ("3.0", True), (SCALA, True), (JAVA, True)],
 )
 def test_who_does_not_sync_in_time_is_dropped_from_2_8_1(broker: Broker, *, expires: bool) -> None:
-    ana, bob = joined_members(broker, join(session_ms=60_000), join(session_ms=60_000))
-    broker.send(sync(ana))
+    ana, bob = broker.joined_members(join(session_ms=60_000), join(session_ms=60_000))
+    broker.sync(ana)
 
     broker.elapse(REBALANCE_MS)
 
     expected = Errors.UNKNOWN_MEMBER_ID if expires else Errors.NONE
-    assert broker.send(heartbeat(bob)).error is expected
+    assert broker.heartbeat(bob).error is expected
     expected = Errors.REBALANCE_IN_PROGRESS if expires else Errors.NONE
-    assert broker.send(heartbeat(ana)).error is expected
+    assert broker.heartbeat(ana).error is expected
 
 
 def test_a_leader_that_does_not_sync_in_time_sends_the_followers_back(broker: Broker) -> None:
-    ana, bob = joined_members(broker, join(session_ms=60_000), join())
-    of_bob = broker.send(sync(bob))
+    ana, bob = broker.joined_members(join(session_ms=60_000), join())
+    of_bob = broker.sync(bob)
 
     broker.elapse(REBALANCE_MS)
 
     assert of_bob.error is Errors.REBALANCE_IN_PROGRESS
-    assert broker.send(heartbeat(ana)).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.heartbeat(ana).error is Errors.UNKNOWN_MEMBER_ID
 
 
 def test_if_nobody_syncs_in_time_the_group_is_empty(broker: Broker) -> None:
-    joined_members(broker, join(session_ms=60_000), join(session_ms=60_000))
+    broker.joined_members(join(session_ms=60_000), join(session_ms=60_000))
 
     broker.elapse(REBALANCE_MS)
 
@@ -242,8 +230,8 @@ def test_if_nobody_syncs_in_time_the_group_is_empty(broker: Broker) -> None:
 def test_a_leader_that_never_heartbeats_is_timed_from_its_join_from_2_5(
     broker: Broker, *, hangs: bool
 ) -> None:
-    _, bob = joined_members(broker, join(), join())
-    of_bob = broker.send(sync(bob))
+    _, bob = broker.joined_members(join(), join())
+    of_bob = broker.sync(bob)
 
     broker.elapse(SESSION_MS)
 
@@ -253,10 +241,10 @@ def test_a_leader_that_never_heartbeats_is_timed_from_its_join_from_2_5(
 
 
 def test_of_two_joins_of_one_member_the_first_is_never_answered(broker: Broker) -> None:
-    ana, bob = stable_group(broker, join(), join())
-    first, second = broker.send(join(ana)), broker.send(join(ana))
+    ana, bob = broker.stable_group(join(), join())
+    first, second = broker.join(ana), broker.join(ana)
 
-    broker.send(join(bob))
+    broker.join(bob)
 
     assert first.is_parked
     assert second.join.generation_id == 2
@@ -265,20 +253,20 @@ def test_of_two_joins_of_one_member_the_first_is_never_answered(broker: Broker) 
 
 
 def test_of_two_syncs_of_one_member_the_first_is_never_answered(broker: Broker) -> None:
-    ana, bob = joined_members(broker, join(), join())
-    first, second = broker.send(sync(bob)), broker.send(sync(bob))
+    ana, bob = broker.joined_members(join(), join())
+    first, second = broker.sync(bob), broker.sync(bob)
 
-    broker.send(sync(ana))
+    broker.sync(ana)
 
     assert first.is_parked
     assert second.error is Errors.NONE
 
 
 def test_the_sync_of_a_member_that_leaves_is_never_answered(broker: Broker) -> None:
-    _, bob = joined_members(broker, join(), join())
-    call = broker.send(sync(bob))
+    _, bob = broker.joined_members(join(), join())
+    call = broker.sync(bob)
 
-    broker.send(leave(bob))
+    broker.leave(bob)
     broker.elapse(600_000)
 
     assert call.is_parked

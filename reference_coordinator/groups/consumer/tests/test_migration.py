@@ -22,7 +22,7 @@ from reference_coordinator.groups.consumer.tests.consumer_kit import (
 from reference_coordinator.messages import JoinGroupRequestProtocol, JoinGroupResponse
 from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.tests.calls import Call
-from reference_coordinator.tests.kit import heartbeat, join, leave, sync
+from reference_coordinator.tests.requests import join, sync
 
 Owned = tuple[tuple[str, tuple[int, ...]], ...]
 ANY = profile_for("4.3")
@@ -77,7 +77,7 @@ class Classic:
     def beat(self, generation: int | None = None) -> Errors:
         """Send a heartbeat."""
         epoch = self.generation if generation is None else generation
-        return self.consumers.broker.send(heartbeat(self.member_id, epoch, instance=self.instance)).error
+        return self.consumers.broker.heartbeat(self.member_id, epoch, instance=self.instance).error
 
 
 def owned_of(call: Call) -> Owned:
@@ -185,7 +185,7 @@ def test_an_assignment_with_a_length_beyond_its_bytes_refuses_the_conversion(rel
 def test_an_empty_group_gives_its_id_to_either_protocol(release: str) -> None:
     consumers = Consumers.on(release, {"group.consumer.migration.policy": "disabled"}, t=3)
     classic = stable_classic(consumers)
-    consumers.broker.send(leave(classic.member_id))
+    consumers.broker.leave(classic.member_id)
     assert consumers.broker.state() == "Empty"
 
     assert consumers.error(heartbeat_of("bob", 0, names=("t",))) is Errors.NONE
@@ -233,7 +233,7 @@ def test_classic_members_join_a_group_of_consumers(consumers: Consumers) -> None
     first.joined(first.join())
     assert Classic(consumers).join(names=("other",)).error is Errors.INCONSISTENT_GROUP_PROTOCOL
 
-    left = consumers.broker.send(leave("bob", "none"))
+    left = consumers.broker.leave("bob", "none")
     assert left.leave_errors == [Errors.NONE, Errors.UNKNOWN_MEMBER_ID]
     assert consumers.broker.state() == "PreparingRebalance"
 

@@ -17,7 +17,7 @@ from reference_coordinator.messages import (
     OffsetFetchRequestGroup,
     OffsetFetchResponse,
 )
-from reference_coordinator.tests import kit
+from reference_coordinator.tests import requests
 
 
 def commit(
@@ -30,7 +30,7 @@ def commit(
     instance: str | None = None,
 ) -> Errors:
     """How a commit of one partition goes."""
-    request = kit.commit({partition: 5}, member_id=member, generation=epoch, instance=instance)
+    request = requests.commit({partition: 5}, member_id=member, generation=epoch, instance=instance)
     (error,) = consumers.broker.send(request, version=version).commit_errors
     return error
 
@@ -94,7 +94,7 @@ def test_offsets_of_topics_that_are_read_are_not_deleted(consumers: Consumers) -
     commit(consumers, "ana", epoch)
 
     def deleted() -> Errors:
-        response = consumers.broker.send(kit.offset_delete(0)).as_(OffsetDeleteResponse)
+        response = consumers.broker.send(requests.offset_delete(0)).as_(OffsetDeleteResponse)
         return response.topics[0].partitions[0].error_code
 
     assert deleted() is Errors.GROUP_SUBSCRIBED_TO_TOPIC

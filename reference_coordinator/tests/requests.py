@@ -1,0 +1,149 @@
+"""What members send, in short words."""
+
+from reference_coordinator.core.ids import (
+    UNKNOWN_MEMBER_ID,
+    GenerationId,
+    GroupId,
+    GroupInstanceId,
+    MemberId,
+    Millis,
+)
+from reference_coordinator.messages import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    LeaveGroupRequest,
+    MemberIdentity,
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetDeleteRequest,
+    OffsetDeleteRequestTopic,
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+)
+
+SESSION_MS = 10_000
+REBALANCE_MS = 20_000
+
+
+def join(
+    member_id: str = UNKNOWN_MEMBER_ID,
+    *,
+    instance: str | None = None,
+    names: tuple[str, ...] = ("range",),
+    metadata: bytes = b"",
+    session_ms: int = SESSION_MS,
+    rebalance_ms: int = REBALANCE_MS,
+    kind: str = "consumer",
+    group: str = "g",
+) -> JoinGroupRequest:
+    return JoinGroupRequest(
+        group_id=GroupId(group),
+        session_timeout_ms=Millis(session_ms),
+        rebalance_timeout_ms=Millis(rebalance_ms),
+        member_id=MemberId(member_id),
+        group_instance_id=None if instance is None else GroupInstanceId(instance),
+        protocol_type=kind,
+        protocols=tuple(JoinGroupRequestProtocol(name=each, metadata=metadata) for each in names),
+    )
+
+
+def sync(
+    member_id: str,
+    generation: int = 1,
+    *,
+    instance: str | None = None,
+    assignments: dict[MemberId, bytes] | None = None,
+    kind: str | None = None,
+    name: str | None = None,
+    group: str = "g",
+) -> SyncGroupRequest:
+    return SyncGroupRequest(
+        group_id=GroupId(group),
+        generation_id=GenerationId(generation),
+        member_id=MemberId(member_id),
+        group_instance_id=None if instance is None else GroupInstanceId(instance),
+        protocol_type=kind,
+        protocol_name=name,
+        assignments=tuple(
+            SyncGroupRequestAssignment(member_id=each, assignment=data)
+            for each, data in (assignments or {}).items()
+        ),
+    )
+
+
+def heartbeat(
+    member_id: str, generation: int = 1, *, instance: str | None = None, group: str = "g"
+) -> HeartbeatRequest:
+    return HeartbeatRequest(
+        group_id=GroupId(group),
+        generation_id=GenerationId(generation),
+        member_id=MemberId(member_id),
+        group_instance_id=None if instance is None else GroupInstanceId(instance),
+    )
+
+
+def leave(*members: str | tuple[str, str | None], group: str = "g") -> LeaveGroupRequest:
+    pairs = [(each, None) if isinstance(each, str) else each for each in members]
+    return LeaveGroupRequest(
+        group_id=GroupId(group),
+        members=tuple(
+            MemberIdentity(
+                member_id=MemberId(member_id),
+                group_instance_id=None if instance is None else GroupInstanceId(instance),
+            )
+            for member_id, instance in pairs
+        ),
+    )
+
+
+def commit(
+    offsets: dict[int, int],
+    *,
+    member_id: str = "",
+    generation: int = -1,
+    instance: str | None = None,
+    metadata: str | None = "",
+    retention_ms: int = -1,
+    topic: str = "t",
+    group: str = "g",
+) -> OffsetCommitRequest:
+    return OffsetCommitRequest(
+        group_id=GroupId(group),
+        generation_id_or_member_epoch=GenerationId(generation),
+        member_id=MemberId(member_id),
+        group_instance_id=None if instance is None else GroupInstanceId(instance),
+        retention_time_ms=Millis(retention_ms),
+        topics=(
+            OffsetCommitRequestTopic(
+                name=topic,
+                partitions=tuple(
+                    OffsetCommitRequestPartition(
+                        partition_index=index, committed_offset=offset, committed_metadata=metadata
+                    )
+                    for index, offset in offsets.items()
+                ),
+            ),
+        ),
+    )
+
+
+def fetch(*partitions: int, topic: str = "t", group: str = "g", stable: bool = False) -> OffsetFetchRequest:
+    topics = (OffsetFetchRequestTopic(name=topic, partition_indexes=partitions),)
+    asked = OffsetFetchRequestGroup(group_id=GroupId(group), topics=topics)
+    return OffsetFetchRequest(groups=(asked,), require_stable=stable)
+
+
+def offset_delete(*partitions: int, topic: str = "t", group: str = "g") -> OffsetDeleteRequest:
+    topics = (OffsetDeleteRequestTopic(name=topic, partition_indexes=partitions),)
+    return OffsetDeleteRequest(group_id=GroupId(group), topics=topics)
+
+
+def subscription(*topics: str) -> bytes:
+    encoded = [topic.encode() for topic in topics]
+    names = b"".join(len(each).to_bytes(2, "big") + each for each in encoded)
+    return b"\0\0" + len(topics).to_bytes(4, "big") + names + b"\xff\xff\xff\xff"
