@@ -9,7 +9,14 @@ from reference_coordinator.coordinator.coordinator import GroupCoordinator
 from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.effects import AppendRecords, Effect, Respond
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import GroupId, MemberId, Millis, ResponseToken
+from reference_coordinator.core.ids import (
+    GroupId,
+    MemberId,
+    Millis,
+    ProducerEpoch,
+    ProducerId,
+    ResponseToken,
+)
 from reference_coordinator.core.map_order import partition_for
 from reference_coordinator.core.records import CoordinatorRecord, EndTransactionMarker
 from reference_coordinator.messages import (
@@ -160,6 +167,7 @@ class Broker:
     leave = _sending(requests.leave)
     commit = _sending(requests.commit)
     offset_delete = _sending(requests.offset_delete)
+    txn_commit = _sending(requests.txn_commit)
 
     def parked_members(self, *joins: JoinGroupRequest) -> list[Call]:
         """JoinGroups, of a version that is parked at once, that await the end of the initial delay."""
@@ -182,6 +190,17 @@ class Broker:
         leader = self.sync(members[0], assignments={each: each.encode() for each in members}, group=group)
         assert all(call.error is Errors.NONE for call in [leader, *followers])
         return members
+
+    def end(self, producer_id: int, *, committed: bool, group: str = "g") -> None:
+        """Write the end of a producer's transaction to the log, and tell of it."""
+        marker = EndTransactionMarker(
+            partition=partition_for(group, self.num_partitions),
+            producer_id=ProducerId(producer_id),
+            producer_epoch=ProducerEpoch(0),
+            is_commit=committed,
+        )
+        self.log.append(marker)
+        self.settle(self.coordinator.transaction_ended(marker, now_ms=self.now))
 
     def elapse(self, ms: int) -> None:
         self.now_ms += ms

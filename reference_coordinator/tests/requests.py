@@ -1,5 +1,6 @@
 """What members send, in short words."""
 
+from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import (
     UNKNOWN_MEMBER_ID,
     GenerationId,
@@ -7,6 +8,9 @@ from reference_coordinator.core.ids import (
     GroupInstanceId,
     MemberId,
     Millis,
+    ProducerEpoch,
+    ProducerId,
+    TransactionalId,
 )
 from reference_coordinator.messages import (
     HeartbeatRequest,
@@ -24,6 +28,7 @@ from reference_coordinator.messages import (
     OffsetFetchRequestTopic,
     SyncGroupRequest,
     SyncGroupRequestAssignment,
+    TxnOffsetCommitRequest,
 )
 
 SESSION_MS = 10_000
@@ -147,3 +152,41 @@ def subscription(*topics: str) -> bytes:
     encoded = [topic.encode() for topic in topics]
     names = b"".join(len(each).to_bytes(2, "big") + each for each in encoded)
     return b"\0\0" + len(topics).to_bytes(4, "big") + names + b"\xff\xff\xff\xff"
+
+
+def txn_commit(
+    offsets: dict[int, int],
+    *,
+    producer_id: int = 7,
+    producer_epoch: int = 0,
+    member_id: str = "",
+    generation: int = -1,
+    instance: str | None = None,
+    metadata: dict[int, str] | None = None,
+    group: str = "g",
+    verification: Errors = Errors.NONE,
+) -> TxnOffsetCommitRequest:
+    """Offsets of topic `t` in a transaction; `metadata` is by partition."""
+    return TxnOffsetCommitRequest(
+        transactional_id=TransactionalId("x"),
+        group_id=GroupId(group),
+        producer_id=ProducerId(producer_id),
+        producer_epoch=ProducerEpoch(producer_epoch),
+        generation_id=GenerationId(generation),
+        member_id=MemberId(member_id),
+        group_instance_id=None if instance is None else GroupInstanceId(instance),
+        topics=(
+            OffsetCommitRequestTopic(
+                name="t",
+                partitions=tuple(
+                    OffsetCommitRequestPartition(
+                        partition_index=index,
+                        committed_offset=offset,
+                        committed_metadata=(metadata or {}).get(index, ""),
+                    )
+                    for index, offset in offsets.items()
+                ),
+            ),
+        ),
+        verification=verification,
+    )

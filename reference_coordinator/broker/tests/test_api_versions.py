@@ -2,7 +2,6 @@
 
 import pytest
 
-from kio_extension import load_request_schema, load_response_schema
 from reference_coordinator.profile.api_versions import Api, VersionRange, served_ranges
 from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.tests.wire_broker import WireBroker
@@ -170,14 +169,6 @@ def test_a_preview_is_served_where_it_is_asked_for() -> None:
     assert Api.SHARE_GROUP_HEARTBEAT not in served_ranges(profile_for("4.0"))
     assert served_ranges(profile_for("4.0"), previews=True)[Api.SHARE_GROUP_HEARTBEAT] == first
     assert served_ranges(profile_for("4.1"), previews=True) == served_ranges(profile_for("4.1"))
-
-
-@pytest.mark.parametrize("version", ["2.4", "2.8.2", "3.9", "4.0.0", "4.4"])
-def test_every_version_served_can_be_read_and_written(version: str) -> None:
-    for api, served in served_ranges(profile_for(version)).items():
-        for api_version in range(served.min_version, served.max_version + 1):
-            load_request_schema(api, api_version)
-            load_response_schema(api, api_version)
 
 
 def test_an_api_is_not_served_before_the_release_that_brought_it() -> None:

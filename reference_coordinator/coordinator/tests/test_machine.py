@@ -31,8 +31,8 @@ from reference_coordinator.tests.requests import (
     offset_delete,
     subscription,
     sync,
+    txn_commit,
 )
-from reference_coordinator.tests.txn_kit import end, txn_commit
 
 pytestmark = pytest.mark.slow
 
@@ -183,7 +183,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
     @rule(group=GROUPS, producer=PRODUCERS, committed=st.booleans())
     def a_transaction_ends(self, group: str, producer: int, *, committed: bool) -> None:
         if self.broker.owned:
-            end(self.broker, producer, committed=committed, group=group)
+            self.broker.end(producer, committed=committed, group=group)
 
     @rule()
     def a_topic_is_deleted(self) -> None:

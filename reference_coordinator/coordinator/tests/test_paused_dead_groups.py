@@ -8,7 +8,6 @@ from reference_coordinator.messages import DeleteGroupsRequest, DeleteGroupsResp
 from reference_coordinator.tests.calls import Call
 from reference_coordinator.tests.kit import JAVA, SCALA, Broker
 from reference_coordinator.tests.requests import join
-from reference_coordinator.tests.txn_kit import txn_commit
 
 GONE = Errors.COORDINATOR_NOT_AVAILABLE
 
@@ -41,7 +40,7 @@ def test_whoever_writes_to_a_dead_group_is_reported_that_nobody_coordinates_it()
     assert (left.error, left.leave.members) == (GONE, ())
     assert broker.commit({0: 1}).commit_errors == [GONE]
     assert broker.commit({0: 1}, member_id="m", generation=2).commit_errors == [GONE]
-    assert broker.send(txn_commit({0: 1})).commit_errors == [GONE]
+    assert broker.txn_commit({0: 1}).commit_errors == [GONE]
 
 
 def test_an_administrator_sees_the_dead_group() -> None:

@@ -17,13 +17,9 @@ SHORT = {
 }
 
 
-def forgetful(profile: str) -> Broker:
-    return Broker(profile, dict(SHORT))
-
-
 @pytest.fixture(name="broker")
 def forgetful_broker(profile: str) -> Broker:
-    return forgetful(profile)
+    return Broker(profile, dict(SHORT))
 
 
 def test_a_simple_groups_offsets_expire_by_their_own_commit(broker: Broker) -> None:
@@ -116,8 +112,8 @@ def test_an_empty_group_without_offsets_goes_with_its_pending_members(broker: Br
     assert broker.join(pending).error is Errors.UNKNOWN_MEMBER_ID
 
 
-def test_java_forgets_an_emptied_group_at_the_next_look() -> None:
-    broker = forgetful(JAVA)
+@pytest.mark.parametrize("profile", [JAVA])
+def test_java_forgets_an_emptied_group_at_the_next_look(broker: Broker) -> None:
     broker.commit({0: 1})
     broker.offset_delete(0)
     assert broker.state() == "Empty"
@@ -148,8 +144,8 @@ def test_what_expired_is_gone_after_a_restart(broker: Broker) -> None:
     assert broker.fetch(0) == [(-1, Errors.NONE)]
 
 
-def test_on_scala_an_offset_being_written_does_not_expire() -> None:
-    broker = forgetful(SCALA)
+@pytest.mark.parametrize("profile", [SCALA])
+def test_on_scala_an_offset_being_written_does_not_expire(broker: Broker) -> None:
     broker.send(commit({0: 1}, retention_ms=0), version=4)
     broker.delays_appends = True
     broker.send(commit({0: 2}, retention_ms=0), version=4)

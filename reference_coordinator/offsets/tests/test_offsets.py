@@ -83,23 +83,15 @@ def test_a_member_commits_in_stable_and_while_rebalancing(broker: Broker) -> Non
 def test_before_the_sync_checks_come_in_kafkas_order(broker: Broker) -> None:
     (ana,) = broker.joined_members(join(instance="i"))
 
-    ladder = [
-        commit({0: 1}),
-        commit({0: 1}, member_id="x", generation=7, instance="i"),
-        commit({0: 1}, member_id="x", generation=7),
-        commit({0: 1}, member_id=ana, generation=7),
-        commit({0: 1}, member_id=ana),
-        commit({0: 1}, member_id=ana, generation=1),
-    ]
-
-    assert [broker.send(each).commit_errors for each in ladder] == [
-        [Errors.UNKNOWN_MEMBER_ID],
-        [Errors.FENCED_INSTANCE_ID],
-        [Errors.UNKNOWN_MEMBER_ID],
-        [Errors.ILLEGAL_GENERATION],
-        [Errors.ILLEGAL_GENERATION],
-        [Errors.REBALANCE_IN_PROGRESS],
-    ]
+    for request, error in [
+        (commit({0: 1}), Errors.UNKNOWN_MEMBER_ID),
+        (commit({0: 1}, member_id="x", generation=7, instance="i"), Errors.FENCED_INSTANCE_ID),
+        (commit({0: 1}, member_id="x", generation=7), Errors.UNKNOWN_MEMBER_ID),
+        (commit({0: 1}, member_id=ana, generation=7), Errors.ILLEGAL_GENERATION),
+        (commit({0: 1}, member_id=ana), Errors.ILLEGAL_GENERATION),
+        (commit({0: 1}, member_id=ana, generation=1), Errors.REBALANCE_IN_PROGRESS),
+    ]:
+        assert broker.send(request).commit_errors == [error]
 
 
 def test_after_everybody_left_anybody_commits(broker: Broker) -> None:

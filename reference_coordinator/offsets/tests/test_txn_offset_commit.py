@@ -4,8 +4,7 @@ import pytest
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.tests.kit import JAVA, SCALA, Broker
-from reference_coordinator.tests.requests import commit, join
-from reference_coordinator.tests.txn_kit import end, txn_commit
+from reference_coordinator.tests.requests import commit, join, txn_commit
 
 NONE = (-1, Errors.NONE)
 UNSTABLE = (-1, Errors.UNSTABLE_OFFSET_COMMIT)
@@ -14,7 +13,7 @@ ILLEGAL = Errors.ILLEGAL_GENERATION
 
 
 def test_a_pending_offset_makes_an_empty_group_and_is_not_seen(broker: Broker) -> None:
-    assert broker.send(txn_commit({0: 1})).commit_errors == [Errors.NONE]
+    assert broker.txn_commit({0: 1}).commit_errors == [Errors.NONE]
 
     assert broker.state() == "Empty"
     assert broker.fetch(0, 1) == [NONE, NONE]
@@ -24,42 +23,42 @@ def test_a_pending_offset_makes_an_empty_group_and_is_not_seen(broker: Broker) -
 @pytest.mark.parametrize("committed", [True, False])
 def test_an_offset_counts_when_its_transaction_commits(broker: Broker, *, committed: bool) -> None:
     broker.commit({0: 10})
-    broker.send(txn_commit({0: 42}))
+    broker.txn_commit({0: 42})
 
-    end(broker, 7, committed=committed)
+    broker.end(7, committed=committed)
 
     assert broker.fetch(0, stable=True) == [(42 if committed else 10, Errors.NONE)]
 
 
 def test_the_end_of_another_producer_or_partition_changes_nothing(broker: Broker) -> None:
-    broker.send(txn_commit({0: 42}))
+    broker.txn_commit({0: 42})
 
-    end(broker, 8, committed=True)
-    end(broker, 7, committed=True, group="elsewhere")
+    broker.end(8, committed=True)
+    broker.end(7, committed=True, group="elsewhere")
 
     assert broker.fetch(0, stable=True) == [UNSTABLE]
 
 
 def test_what_stands_later_in_the_log_wins(broker: Broker) -> None:
-    broker.send(txn_commit({0: 1, 1: 1}, producer_id=1))
-    broker.send(txn_commit({0: 2}, producer_id=2))
+    broker.txn_commit({0: 1, 1: 1}, producer_id=1)
+    broker.txn_commit({0: 2}, producer_id=2)
     broker.commit({1: 9})
 
-    end(broker, 2, committed=True)
-    end(broker, 1, committed=True)
+    broker.end(2, committed=True)
+    broker.end(1, committed=True)
 
     assert broker.fetch(0, 1) == [(2, Errors.NONE), (9, Errors.NONE)]
 
 
 def test_pending_offsets_outlive_a_restart(broker: Broker) -> None:
-    broker.send(txn_commit({0: 1}))
+    broker.txn_commit({0: 1})
     broker.commit({1: 9})
-    broker.send(txn_commit({1: 2}))
+    broker.txn_commit({1: 2})
     broker.restart()
 
     assert broker.state() == "Empty"
     assert broker.fetch(0, 1, stable=True) == [UNSTABLE, UNSTABLE]
-    end(broker, 7, committed=True)
+    broker.end(7, committed=True)
     broker.restart()
     assert broker.fetch(0, 1, stable=True) == [(1, Errors.NONE), (2, Errors.NONE)]
 
@@ -92,7 +91,7 @@ def test_a_missing_group_is_judged_by_release(
 def test_an_unverified_transaction_is_refused_and_leaves_a_group_in_scala(
     broker: Broker, profile: str
 ) -> None:
-    refused = broker.send(txn_commit({0: 1}, verification=Errors.INVALID_TXN_STATE))
+    refused = broker.txn_commit({0: 1}, verification=Errors.INVALID_TXN_STATE)
 
     assert refused.commit_errors == [Errors.INVALID_TXN_STATE]
     assert broker.state() == ("Empty" if profile == SCALA else "Dead")
@@ -101,7 +100,7 @@ def test_an_unverified_transaction_is_refused_and_leaves_a_group_in_scala(
 
 
 def test_another_refusal_of_the_transaction_is_no_matter_of_chance(broker: Broker) -> None:
-    refused = broker.send(txn_commit({0: 1}, verification=Errors.INVALID_PRODUCER_ID_MAPPING))
+    refused = broker.txn_commit({0: 1}, verification=Errors.INVALID_PRODUCER_ID_MAPPING)
 
     assert refused.commit_errors == [Errors.INVALID_PRODUCER_ID_MAPPING]
     assert not refused.permitted
@@ -115,13 +114,13 @@ def test_only_the_java_coordinator_asks_for_a_transaction_that_is_not_its_own(
 ) -> None:
     broker = Broker(profile, owned=False)
 
-    refused = broker.send(txn_commit({0: 1}, verification=Errors.INVALID_TXN_STATE))
+    refused = broker.txn_commit({0: 1}, verification=Errors.INVALID_TXN_STATE)
 
     assert refused.commit_errors == [error]
 
 
 def test_the_group_without_a_name_is_refused(broker: Broker) -> None:
-    refused = broker.send(txn_commit({0: 1, 1: 2}, group=""))
+    refused = broker.txn_commit({0: 1, 1: 2}, group="")
 
     assert refused.commit_errors == [Errors.INVALID_GROUP_ID, Errors.INVALID_GROUP_ID]
 
@@ -132,7 +131,7 @@ def test_instance_member_and_generation_are_checked_from_2_5_on(broker: Broker, 
     current = broker.join(instance="i").join.member_id
 
     reported = [
-        broker.send(txn_commit({0: 1}, member_id=member, instance=instance, generation=generation))
+        broker.txn_commit({0: 1}, member_id=member, instance=instance, generation=generation)
         for member, instance, generation in (
             (former, "i", 0),
             ("nobody", None, 0),
@@ -159,7 +158,7 @@ def test_who_is_named_by_half_is_refused_from_3_0_on(broker: Broker, errors: lis
     (ana,) = broker.stable_group(join())
 
     reported = [
-        broker.send(txn_commit({0: 1}, member_id=member, instance=instance, generation=generation))
+        broker.txn_commit({0: 1}, member_id=member, instance=instance, generation=generation)
         for member, instance, generation in ((ana, None, -1), ("", None, 1), (ana, "x", 1), ("", None, 2))
     ]
 
@@ -169,15 +168,15 @@ def test_who_is_named_by_half_is_refused_from_3_0_on(broker: Broker, errors: lis
 def test_assignments_that_are_awaited_do_not_matter(broker: Broker) -> None:
     (ana,) = broker.joined_members(join())
 
-    assert broker.send(txn_commit({0: 1})).commit_errors == [Errors.NONE]
-    assert broker.send(txn_commit({0: 1}, member_id=ana, generation=1)).commit_errors == [Errors.NONE]
+    assert broker.txn_commit({0: 1}).commit_errors == [Errors.NONE]
+    assert broker.txn_commit({0: 1}, member_id=ana, generation=1).commit_errors == [Errors.NONE]
 
 
 def test_a_transactional_commit_is_no_sign_of_life(broker: Broker) -> None:
     (ana,) = broker.stable_group(join(session_ms=6_000))
 
     broker.elapse(4_000)
-    broker.send(txn_commit({0: 1}, member_id=ana, generation=1))
+    broker.txn_commit({0: 1}, member_id=ana, generation=1)
     broker.elapse(2_000)
 
     assert broker.heartbeat(ana).error is UNKNOWN
@@ -190,7 +189,7 @@ def test_until_3_7_0_metadata_that_is_too_large_costs_the_offset_behind_it(profi
 
     assert broker.send(asked).commit_errors == [Errors.NONE, Errors.OFFSET_METADATA_TOO_LARGE]
     assert broker.fetch(1, stable=True) == [UNSTABLE if profile == "3.7.0" else NONE]
-    end(broker, 7, committed=True)
+    broker.end(7, committed=True)
 
     fetched = broker.fetch(0)
     broker.restart()
@@ -199,7 +198,7 @@ def test_until_3_7_0_metadata_that_is_too_large_costs_the_offset_behind_it(profi
 
 
 def test_an_epoch_that_no_log_takes_breaks_the_request(broker: Broker, profile: str) -> None:
-    assert broker.send(txn_commit({0: 1}, producer_epoch=-1)).commit_errors == [Errors.UNKNOWN_SERVER_ERROR]
+    assert broker.txn_commit({0: 1}, producer_epoch=-1).commit_errors == [Errors.UNKNOWN_SERVER_ERROR]
     assert broker.fetch(0, stable=True) == [NONE]
     assert broker.state() == ("Empty" if profile == SCALA else "Dead")
 
@@ -207,21 +206,21 @@ def test_an_epoch_that_no_log_takes_breaks_the_request(broker: Broker, profile: 
 def test_without_a_producer_id_the_scala_coordinator_commits_at_once() -> None:
     broker = Broker("3.6")
 
-    assert broker.send(txn_commit({0: 1}, producer_id=-1)).commit_errors == [Errors.NONE]
+    assert broker.txn_commit({0: 1}, producer_id=-1).commit_errors == [Errors.NONE]
     assert broker.fetch(0) == [(1, Errors.NONE)]
 
 
 def test_what_could_not_be_written_is_not_pending(broker: Broker) -> None:
     broker.append_error = Errors.INVALID_PRODUCER_EPOCH
 
-    assert broker.send(txn_commit({0: 1})).commit_errors == [Errors.INVALID_PRODUCER_EPOCH]
+    assert broker.txn_commit({0: 1}).commit_errors == [Errors.INVALID_PRODUCER_EPOCH]
     assert broker.fetch(0, stable=True) == [NONE]
 
 
 def test_an_offset_is_pending_from_when_it_is_asked_for_in_scala_and_written_in_java(broker: Broker) -> None:
     broker.commit({1: 1})
     broker.delays_appends = True
-    waiting = broker.send(txn_commit({0: 1}))
+    waiting = broker.txn_commit({0: 1})
 
     assert waiting.is_parked
     broker.release()
@@ -233,7 +232,7 @@ def test_what_was_deleted_on_its_way_to_the_log_does_not_come_back() -> None:
     broker = Broker(SCALA)
     broker.commit({1: 1})
     broker.delays_appends = True
-    waiting = broker.send(txn_commit({0: 1}))
+    waiting = broker.txn_commit({0: 1})
     broker.offset_delete(0)
 
     broker.release()
@@ -245,19 +244,19 @@ def test_what_was_deleted_on_its_way_to_the_log_does_not_come_back() -> None:
 def test_one_transaction_ends_for_all_groups_of_a_partition(profile: str) -> None:
     broker = Broker(profile, {"offsets.topic.num.partitions": "1"})
     for group in ("a", "b"):
-        broker.send(txn_commit({0: 1}, group=group))
+        broker.txn_commit({0: 1}, group=group)
 
-    end(broker, 7, committed=True, group="a")
+    broker.end(7, committed=True, group="a")
 
     assert broker.fetch(0, group="a") == broker.fetch(0, group="b") == [(1, Errors.NONE)]
 
 
 def test_a_deleted_partition_loses_what_is_pending(broker: Broker, profile: str) -> None:
-    broker.send(txn_commit({0: 1, 1: 2}))
+    broker.txn_commit({0: 1, 1: 2})
 
     assert broker.offset_delete(0).error is Errors.NONE
     assert broker.fetch(0, 1, stable=True) == [NONE, UNSTABLE]
-    end(broker, 7, committed=True)
+    broker.end(7, committed=True)
     assert broker.fetch(0, 1) == [NONE, (2, Errors.NONE)]
     broker.restart()
     # The Scala coordinator has written nothing about the deletion.
@@ -265,7 +264,7 @@ def test_a_deleted_partition_loses_what_is_pending(broker: Broker, profile: str)
 
 
 def test_a_group_outlives_the_deletion_of_its_last_pending_offset(broker: Broker) -> None:
-    broker.send(txn_commit({0: 1}))
+    broker.txn_commit({0: 1})
 
     broker.offset_delete(0)
 
@@ -273,28 +272,28 @@ def test_a_group_outlives_the_deletion_of_its_last_pending_offset(broker: Broker
 
 
 def test_a_deleted_group_takes_its_pending_offsets_along(broker: Broker) -> None:
-    broker.send(txn_commit({0: 1}))
+    broker.txn_commit({0: 1})
 
     assert broker.delete("g") == {"g": Errors.NONE}
-    broker.send(txn_commit({1: 2}))
-    end(broker, 7, committed=True)
+    broker.txn_commit({1: 2})
+    broker.end(7, committed=True)
 
     assert broker.fetch(0, 1) == [NONE, (2, Errors.NONE)]
 
 
 @pytest.mark.parametrize(("profile", "state"), [(SCALA, "Empty"), ("4.0.0", "Dead"), ("4.0.1", "Empty")])
 def test_a_group_with_pending_offsets_only_expires_in_4_0_0_alone(broker: Broker, state: str) -> None:
-    broker.send(txn_commit({0: 1}))
+    broker.txn_commit({0: 1})
 
     broker.elapse(600_000)
     assert broker.state() == state
-    end(broker, 7, committed=True)
+    broker.end(7, committed=True)
     assert broker.fetch(0) == [NONE if state == "Dead" else (1, Errors.NONE)]
 
 
 def test_a_committed_offset_expires_below_a_pending_one_in_scala_alone(broker: Broker, profile: str) -> None:
     broker.send(commit({0: 10}, retention_ms=0), version=2)
-    broker.send(txn_commit({0: 1}))
+    broker.txn_commit({0: 1})
 
     broker.elapse(600_000)
 
@@ -304,12 +303,12 @@ def test_a_committed_offset_expires_below_a_pending_one_in_scala_alone(broker: B
 
 
 def test_a_deleted_topic_takes_all_its_offsets_along(broker: Broker) -> None:
-    broker.send(txn_commit({0: 1}))
+    broker.txn_commit({0: 1})
     broker.commit({1: 2})
     broker.commit({0: 3}, topic="other", group="h")
 
     broker.settle(broker.coordinator.topics_deleted(["t"], now_ms=broker.now))
-    end(broker, 7, committed=True)
+    broker.end(7, committed=True)
 
     assert broker.fetch(0, 1, stable=True) == [NONE, NONE]
     assert broker.fetch(0, topic="other", group="h") == [(3, Errors.NONE)]

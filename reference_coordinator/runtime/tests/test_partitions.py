@@ -3,6 +3,8 @@
 Group `a` is in partition 1 and group `b` in partition 0 of two.
 """
 
+from collections.abc import Callable
+
 import pytest
 
 from reference_coordinator.core.errors import Errors
@@ -20,7 +22,6 @@ from reference_coordinator.messages import (
 from reference_coordinator.runtime.partitions import Ownership
 from reference_coordinator.tests.kit import JAVA, SCALA, Broker
 from reference_coordinator.tests.requests import SESSION_MS, commit, fetch, join
-from reference_coordinator.tests.txn_kit import end, txn_commit
 
 TWO = {"offsets.topic.num.partitions": "2", "offsets.retention.check.interval.ms": "1000"}
 LOADING = Errors.COORDINATOR_LOAD_IN_PROGRESS
@@ -138,7 +139,7 @@ def test_unloading_forgets_that_partition_alone(broker: Broker) -> None:
     (bob,) = broker.stable_group(join(group="b"))
     broker.heartbeat(ana, group="a")
     for group in ("a", "b"):
-        broker.send(txn_commit({0: 42}, group=group))
+        broker.txn_commit({0: 42}, group=group)
         broker.commit({1: 9}, member_id=ana if group == "a" else bob, generation=1, group=group)
 
     broker.unload(A, epoch=1)
@@ -148,7 +149,7 @@ def test_unloading_forgets_that_partition_alone(broker: Broker) -> None:
         (-1, Errors.UNSTABLE_OFFSET_COMMIT),
         (9, Errors.NONE),
     ]
-    end(broker, 7, committed=True, group="b")
+    broker.end(7, committed=True, group="b")
     assert broker.fetch(0, group="b") == [(42, Errors.NONE)]
     broker.elapse(SESSION_MS)
     assert broker.state("b") == "Empty"
@@ -191,44 +192,38 @@ def test_a_fetch_awaits_the_writes_of_its_own_partition_alone_on_java() -> None:
     assert fetched.error_code is NOT_OURS
 
 
-@pytest.mark.parametrize("profile", ["2.8.1", SCALA])
-def test_scala_takes_an_epoch_again_but_none_that_is_past(profile: str) -> None:
-    """GroupMetadataManagerTest#testLoadOffsetsAndGroupIgnored, #testUnloadOffsetsAndGroupIgnored (3.9.2)."""
+TAKES, LETS_GO = Broker.take_over, Broker.unload
+SINCE_2_8_1 = [
+    (LETS_GO, 4, Errors.NONE),
+    (LETS_GO, 5, NOT_OURS),
+    (TAKES, 4, NOT_OURS),
+    (TAKES, 5, Errors.NONE),
+]
+"""GroupMetadataManagerTest#testLoadOffsetsAndGroupIgnored, #testUnloadOffsetsAndGroupIgnored (3.9.2)."""
+OF_JAVA = [(LETS_GO, 5, Errors.NONE), (LETS_GO, 6, NOT_OURS), (TAKES, 0, Errors.NONE)]
+"""CoordinatorRuntimeTest#testScheduleLoadingWithStalePartitionEpoch and the one for unloading (4.3.1)."""
+
+
+@pytest.mark.parametrize(
+    ("profile", "changes"),
+    [
+        ("2.8.0", [(LETS_GO, 4, NOT_OURS), (TAKES, 3, Errors.NONE)]),
+        ("2.8.1", SINCE_2_8_1),
+        (SCALA, SINCE_2_8_1),
+        (JAVA, OF_JAVA),
+    ],
+)
+def test_epochs_that_are_past_count_before_2_8_1_alone_and_java_takes_none_twice(
+    profile: str, changes: list[tuple[Callable[..., None], int, Errors]]
+) -> None:
     broker = broker_of_two(profile, owned=False)
     broker.take_over(B, epoch=5)
-    broker.unload(B, epoch=4)
-    assert reported(broker, "b") is Errors.NONE
 
-    broker.unload(B, epoch=5)
-    assert reported(broker, "b") is NOT_OURS
-    broker.take_over(B, epoch=4)
-    assert reported(broker, "b") is NOT_OURS
-    broker.take_over(B, epoch=5)
-    assert reported(broker, "b") is Errors.NONE
+    for change, epoch, error in changes:
+        change(broker, B, epoch=epoch)
+        assert reported(broker, "b") is error
+
     assert broker.fetch(0, group="b") == [(1, Errors.NONE)]
-
-
-def test_before_2_8_1_epochs_are_not_looked_at() -> None:
-    broker = broker_of_two("2.8.0", owned=False)
-    broker.take_over(B, epoch=5)
-    broker.unload(B, epoch=4)
-    assert reported(broker, "b") is NOT_OURS
-
-    broker.take_over(B, epoch=3)
-    assert reported(broker, "b") is Errors.NONE
-
-
-def test_java_takes_no_epoch_twice_and_forgets_it_with_the_partition() -> None:
-    """CoordinatorRuntimeTest#testScheduleLoadingWithStalePartitionEpoch and the one for unloading (4.3.1)."""
-    broker = broker_of_two(JAVA, owned=False)
-    broker.take_over(B, epoch=5)
-    broker.unload(B, epoch=5)
-    assert reported(broker, "b") is Errors.NONE
-
-    broker.unload(B, epoch=6)
-    assert reported(broker, "b") is NOT_OURS
-    broker.take_over(B, epoch=0)
-    assert reported(broker, "b") is Errors.NONE
 
 
 def test_a_newer_epoch_does_not_load_what_is_loaded_but_outdates_what_is_older() -> None:
@@ -323,11 +318,11 @@ def test_offsets_expire_in_owned_partitions_alone(broker: Broker) -> None:
 
 
 def test_a_marker_during_the_load_is_reported_by_the_log(broker: Broker) -> None:
-    broker.send(txn_commit({0: 42}, group="b"))
+    broker.txn_commit({0: 42}, group="b")
     broker.unload(B, epoch=1)
     broker.begin_loading(B, epoch=2)
 
-    end(broker, 7, committed=True, group="b")
+    broker.end(7, committed=True, group="b")
     broker.finish_loading()
 
     assert broker.fetch(0, group="b") == [(42, Errors.NONE)]

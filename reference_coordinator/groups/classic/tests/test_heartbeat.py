@@ -57,27 +57,17 @@ def test_a_heartbeat_before_the_sync_is_fine_from_2_6_1(broker: Broker, reported
 def test_checks_come_in_kafkas_order(broker: Broker) -> None:
     (ana,) = broker.stable_group(join(instance="i"))
 
-    ladder = [
-        heartbeat("bogus", 7, instance="i", group=""),
-        heartbeat("bogus", 7, instance="i", group="other"),
-        heartbeat("bogus", 7, instance="i"),
-        heartbeat("", 7, instance="i"),
-        heartbeat("bogus", 7),
-        heartbeat(ana, 7, instance="i"),
-        heartbeat(ana, 1, instance="i"),
-        heartbeat(ana, 1),
-    ]
-
-    assert [broker.send(each).error for each in ladder] == [
-        Errors.INVALID_GROUP_ID,
-        Errors.UNKNOWN_MEMBER_ID,
-        Errors.FENCED_INSTANCE_ID,
-        Errors.FENCED_INSTANCE_ID,
-        Errors.UNKNOWN_MEMBER_ID,
-        Errors.ILLEGAL_GENERATION,
-        Errors.NONE,
-        Errors.NONE,
-    ]
+    for request, error in [
+        (heartbeat("bogus", 7, instance="i", group=""), Errors.INVALID_GROUP_ID),
+        (heartbeat("bogus", 7, instance="i", group="other"), Errors.UNKNOWN_MEMBER_ID),
+        (heartbeat("bogus", 7, instance="i"), Errors.FENCED_INSTANCE_ID),
+        (heartbeat("", 7, instance="i"), Errors.FENCED_INSTANCE_ID),
+        (heartbeat("bogus", 7), Errors.UNKNOWN_MEMBER_ID),
+        (heartbeat(ana, 7, instance="i"), Errors.ILLEGAL_GENERATION),
+        (heartbeat(ana, 1, instance="i"), Errors.NONE),
+        (heartbeat(ana, 1), Errors.NONE),
+    ]:
+        assert broker.send(request).error is error
 
 
 def test_a_heartbeat_of_another_generation_does_not_keep_the_session(broker: Broker) -> None:
