@@ -6,7 +6,7 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId
 from reference_coordinator.core.map_order import partition_for
 from reference_coordinator.core.records import GroupMetadataTombstone, OffsetCommitTombstone
-from reference_coordinator.groups.consumer.tests.consumer_kit import Consumers, heartbeat_of
+from reference_coordinator.groups.consumer.tests.consumer_kit import Consumers
 from reference_coordinator.messages import (
     AUTHORIZED_OPERATIONS_OMITTED,
     ConsumerGroupDescribeRequest,
@@ -105,7 +105,7 @@ def test_operations_are_named_when_asked_for(broker: Broker, omitted: int, all_o
 
 def test_operations_on_consumer_groups_are_those_of_groups_that_are_there() -> None:
     consumers = Consumers.on("4.4", t=1)
-    consumers.beat(heartbeat_of("m", 0, names=("t",)))
+    consumers.beat("m", 0, names=("t",))
     asking = ConsumerGroupDescribeRequest(
         group_ids=(GroupId("g"), GroupId("none")), include_authorized_operations=True
     )
@@ -132,8 +132,8 @@ def test_a_group_whose_creation_is_being_written_is_not_there_yet_on_java(broker
 def test_reads_may_see_what_a_refused_request_changed() -> None:
     consumers = Consumers.on("4.4", t=1)
     broker = consumers.broker
-    consumers.beat(heartbeat_of("m", 0, names=("t",)))
-    consumers.beat(heartbeat_of("m", -1))
+    consumers.beat("m", 0, names=("t",))
+    consumers.beat("m", -1)
     broker.join("unknown")
 
     asking = ConsumerGroupDescribeRequest(group_ids=(GroupId("g"),))

@@ -1,7 +1,8 @@
 """A broker with topics, and short words for what consumers send."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId, GroupInstanceId, MemberId, Millis, TopicId
@@ -77,6 +78,18 @@ def heartbeat_of(
     )
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _said(
+    of_request: Callable[["Consumers", ConsumerGroupHeartbeatRequest], T],
+    make: Callable[P, ConsumerGroupHeartbeatRequest],
+) -> Callable[Concatenate["Consumers", P], T]:
+    """A method that takes what its request is made of."""
+    return lambda consumers, *args, **kwargs: of_request(consumers, make(*args, **kwargs))
+
+
 @dataclass
 class Consumers:
     """Consumers of one group on one broker, with topics that come and go."""
@@ -105,25 +118,31 @@ class Consumers:
         )
         self.broker.settle(effects)
 
-    def call(self, request: ConsumerGroupHeartbeatRequest, *, version: int = 1) -> Call:
-        """Send a heartbeat."""
-        return self.broker.send(request, version=version)
-
-    def beat(
+    def answer(
         self, request: ConsumerGroupHeartbeatRequest, *, version: int = 1
     ) -> ConsumerGroupHeartbeatResponse:
-        """Send a heartbeat, and have its answer."""
-        return self.call(request, version=version).as_(ConsumerGroupHeartbeatResponse)
+        """Send a heartbeat as it is, and have its answer."""
+        return self.broker.send(request, version=version).as_(ConsumerGroupHeartbeatResponse)
 
-    def epoch_and_owned(self, request: ConsumerGroupHeartbeatRequest) -> tuple[int, Owned | None]:
-        """The member's epoch and its assignment, of a heartbeat that is not refused."""
-        response = self.beat(request)
+    def _call(self, request: ConsumerGroupHeartbeatRequest) -> Call:
+        return self.broker.send(request, version=1)
+
+    def _epoch_and_owned(self, request: ConsumerGroupHeartbeatRequest) -> tuple[int, Owned | None]:
+        response = self.answer(request)
         assert response.error_code is Errors.NONE
         return response.member_epoch, assignment_of(response)
 
-    def error(self, request: ConsumerGroupHeartbeatRequest, *, version: int = 1) -> Errors:
-        """How a heartbeat is refused."""
-        return self.beat(request, version=version).error_code
+    def _error(self, request: ConsumerGroupHeartbeatRequest) -> Errors:
+        return self.answer(request).error_code
+
+    call = _said(_call, heartbeat_of)
+    """Send a heartbeat."""
+    beat = _said(answer, heartbeat_of)
+    """Send a heartbeat, and have its answer."""
+    epoch_and_owned = _said(_epoch_and_owned, heartbeat_of)
+    """The member's epoch and its assignment, of a heartbeat that is not refused."""
+    error = _said(_error, heartbeat_of)
+    """How a heartbeat is refused."""
 
     def describe(self, group: str = GROUP) -> ConsumerGroupDescribeResponseGroup:
         """The group as an administrator sees it."""

@@ -9,15 +9,9 @@ from reference_coordinator.core.consumer_records import MemberState
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.groups.consumer.group import ConsumerGroup
-from reference_coordinator.groups.consumer.tests.consumer_kit import (
-    GROUP,
-    Consumers,
-    heartbeat_of,
-)
+from reference_coordinator.groups.consumer.tests.consumer_kit import GROUP, Consumers, heartbeat_of
 from reference_coordinator.groups.consumer.tests.test_migration import Classic, stable_classic, subscription
-from reference_coordinator.messages import (
-    ConsumerGroupHeartbeatRequest,
-)
+from reference_coordinator.messages import ConsumerGroupHeartbeatRequest
 from reference_coordinator.runtime.error_responses import refusal_response
 from reference_coordinator.tests.kit import Broker
 
@@ -31,7 +25,7 @@ def refusal(
     consumers: Consumers, request: ConsumerGroupHeartbeatRequest, *, version: int = 1
 ) -> tuple[Errors, str | None]:
     """The error and the message with which a heartbeat is answered."""
-    response = consumers.beat(request, version=version)
+    response = consumers.answer(request, version=version)
     return response.error_code, response.error_message
 
 
@@ -87,8 +81,8 @@ def test_supported_assignors_are_not_listed_in_the_order_of_the_configuration(
 
 def test_epochs_that_do_not_match_are_named(release: str) -> None:
     consumers = Consumers.on(release, t=3, u=1)
-    first = consumers.beat(_JOINS).member_epoch
-    now = consumers.beat(heartbeat_of("ana", first, names=("t", "u"))).member_epoch
+    first = consumers.answer(_JOINS).member_epoch
+    now = consumers.beat("ana", first, names=("t", "u")).member_epoch
     known = f"than the one known by the group coordinator ({now}). {_REJOIN}"
 
     assert refusal(consumers, heartbeat_of("ana", now + 1)) == (
@@ -102,7 +96,7 @@ def test_epochs_that_do_not_match_are_named(release: str) -> None:
 
 
 def test_strangers_learn_that_they_are_not_members(consumers: Consumers) -> None:
-    consumers.beat(_JOINS)
+    consumers.answer(_JOINS)
     unknown = (Errors.UNKNOWN_MEMBER_ID, "Member bob is not a member of group g.")
 
     assert refusal(consumers, heartbeat_of("bob", 1)) == unknown
@@ -113,7 +107,7 @@ def test_strangers_learn_that_they_are_not_members(consumers: Consumers) -> None
 
 
 def test_who_has_an_instance_id_is_named(consumers: Consumers) -> None:
-    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",), instance="i")).member_epoch
+    epoch = consumers.beat("ana", 0, names=("t",), instance="i").member_epoch
     fenced = (Errors.FENCED_INSTANCE_ID, "Static member bob with instance id i was fenced by member ana.")
 
     assert refusal(consumers, heartbeat_of("bob", 1, instance="i")) == fenced
@@ -123,13 +117,13 @@ def test_who_has_an_instance_id_is_named(consumers: Consumers) -> None:
             Errors.UNRELEASED_INSTANCE_ID,
             f"Static member {member} with instance id i {_OWNED} by ana member.",
         )
-    assert consumers.error(heartbeat_of("ana", epoch, instance="j")) is Errors.UNKNOWN_MEMBER_ID
-    assert consumers.error(heartbeat_of("ana", epoch)) is Errors.NONE
+    assert consumers.error("ana", epoch, instance="j") is Errors.UNKNOWN_MEMBER_ID
+    assert consumers.error("ana", epoch) is Errors.NONE
 
 
 def test_a_full_group_tells_how_many_it_takes(release: str) -> None:
     consumers = Consumers.on(release, {"group.consumer.max.size": "1"}, t=1)
-    consumers.beat(_JOINS)
+    consumers.answer(_JOINS)
 
     assert refusal(consumers, heartbeat_of("bob", 0, names=("t",))) == (
         Errors.GROUP_MAX_SIZE_REACHED,
@@ -228,7 +222,7 @@ HEADERS = {
 @pytest.mark.parametrize("header", HEADERS)
 def test_who_leaves_learns_why_a_group_cannot_become_classic(release: str, header: bytes) -> None:
     consumers = Consumers.on(release, t=3)
-    consumers.beat(heartbeat_of("bob", 0, names=("t",)))
+    consumers.beat("bob", 0, names=("t",))
     for name in ("range", "custom"):
         # Only the protocol is chosen that all classic members have, and nobody has read its metadata.
         call = Classic(consumers).join_with({name: subscription("t"), "sticky": header})
@@ -242,7 +236,7 @@ def test_who_leaves_learns_why_a_group_cannot_become_classic(release: str, heade
 
 
 def test_a_member_of_an_unknown_state_has_to_rejoin(consumers: Consumers) -> None:
-    epoch = consumers.beat(_JOINS).member_epoch
+    epoch = consumers.answer(_JOINS).member_epoch
     shard = consumers.broker.coordinator.shard
     group = shard.find_group(GROUP)
     assert isinstance(group, ConsumerGroup)
@@ -255,7 +249,7 @@ def test_a_member_of_an_unknown_state_has_to_rejoin(consumers: Consumers) -> Non
 
 
 def test_errors_of_the_runtime_have_no_message(consumers: Consumers, release: str) -> None:
-    epoch = consumers.beat(_JOINS).member_epoch
+    epoch = consumers.answer(_JOINS).member_epoch
     consumers.broker.append_error = Errors.NOT_ENOUGH_REPLICAS
     request = heartbeat_of("ana", epoch, names=("u",))
     assert refusal(consumers, request) == (Errors.COORDINATOR_NOT_AVAILABLE, None)

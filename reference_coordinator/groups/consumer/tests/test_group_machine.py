@@ -65,7 +65,7 @@ class GroupMachine(RuleBasedStateMachine):
     def leave(self, name: str) -> None:
         if self.clients[name].is_member:
             # It may have been dropped without knowing.
-            error = self.consumers.error(heartbeat_of(name, -1))
+            error = self.consumers.error(name, -1)
             assert error in {Errors.NONE, Errors.UNKNOWN_MEMBER_ID, Errors.GROUP_ID_NOT_FOUND}
             self.clients[name] = Consumer()
 
@@ -88,7 +88,7 @@ class GroupMachine(RuleBasedStateMachine):
         client = self.clients[name]
         if client.is_member:
             self.consumers.broker.append_error = Errors.NOT_ENOUGH_REPLICAS
-            self.consumers.beat(heartbeat_of(name, client.epoch, names=("t",), owned=client.owned))
+            self.consumers.beat(name, client.epoch, names=("t",), owned=client.owned)
             self.consumers.broker.append_error = Errors.NONE
 
     @rule()
@@ -130,7 +130,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     def _send(self, name: str, request: ConsumerGroupHeartbeatRequest) -> None:
         client = self.clients[name]
-        response = self.consumers.beat(request)
+        response = self.consumers.answer(request)
         if response.error_code is not Errors.NONE:
             assert response.error_code in {Errors.UNKNOWN_MEMBER_ID, Errors.GROUP_ID_NOT_FOUND}
             self.clients[name] = Consumer()

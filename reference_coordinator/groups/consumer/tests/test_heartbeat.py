@@ -6,18 +6,13 @@ import pytest
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId, MemberId, Millis
-from reference_coordinator.groups.consumer.tests.consumer_kit import (
-    Consumers,
-    Owned,
-    described,
-    heartbeat_of,
-)
+from reference_coordinator.groups.consumer.tests.consumer_kit import Consumers, Owned, described, heartbeat_of
 from reference_coordinator.profile.group_config import GroupConfig
 from reference_coordinator.tests.kit import Broker
 
 
 def test_the_first_member_gets_all_partitions(consumers: Consumers) -> None:
-    response = consumers.beat(heartbeat_of("ana", 0, names=("t",)))
+    response = consumers.beat("ana", 0, names=("t",))
 
     assert response.heartbeat_interval_ms == 5_000
     assert response.member_epoch == consumers.first_epoch
@@ -39,9 +34,9 @@ ALL_THREE: Final = {"t": (0, 1, 2)}
 def test_who_says_all_is_answered_with_all_of_the_assignment(
     consumers: Consumers, said: dict[str, Any], told: Owned | None
 ) -> None:
-    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+    epoch = consumers.beat("ana", 0, names=("t",)).member_epoch
 
-    assert consumers.epoch_and_owned(heartbeat_of("ana", epoch, **said)) == (epoch, told)
+    assert consumers.epoch_and_owned("ana", epoch, **said) == (epoch, told)
 
 
 def test_whose_group_it_is_is_asked_behind_the_fields_from_4_1_on(release: str) -> None:
@@ -53,7 +48,7 @@ def test_whose_group_it_is_is_asked_behind_the_fields_from_4_1_on(release: str) 
 
 
 def test_version_0_gives_a_member_its_id(consumers: Consumers) -> None:
-    response = consumers.beat(heartbeat_of("", 0, names=("t",)), version=0)
+    response = consumers.answer(heartbeat_of("", 0, names=("t",)), version=0)
 
     assert response.member_id is not None
     assert len(response.member_id) == 22
@@ -61,22 +56,22 @@ def test_version_0_gives_a_member_its_id(consumers: Consumers) -> None:
 
 def test_epochs_are_fenced_but_the_previous_one_with_nothing_else(release: str) -> None:
     consumers = Consumers.on(release, t=3, u=1)
-    first = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
-    now = consumers.beat(heartbeat_of("ana", first, names=("t", "u"))).member_epoch
+    first = consumers.beat("ana", 0, names=("t",)).member_epoch
+    now = consumers.beat("ana", first, names=("t", "u")).member_epoch
     assert now == first + 1
 
-    assert consumers.error(heartbeat_of("ana", now + 1)) is Errors.FENCED_MEMBER_EPOCH
-    assert consumers.error(heartbeat_of("ana", first)) is Errors.FENCED_MEMBER_EPOCH
-    assert consumers.error(heartbeat_of("ana", first, owned={"v": (0,)})) is Errors.FENCED_MEMBER_EPOCH
-    assert consumers.beat(heartbeat_of("ana", first, owned={"t": (0, 2)})).member_epoch == now
+    assert consumers.error("ana", now + 1) is Errors.FENCED_MEMBER_EPOCH
+    assert consumers.error("ana", first) is Errors.FENCED_MEMBER_EPOCH
+    assert consumers.error("ana", first, owned={"v": (0,)}) is Errors.FENCED_MEMBER_EPOCH
+    assert consumers.beat("ana", first, owned={"t": (0, 2)}).member_epoch == now
 
 
 def test_a_member_whose_epoch_has_risen_rejoins_from_4_2_on(release: str) -> None:
     consumers = Consumers.on(release, t=3, u=1)
-    first = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
-    now = consumers.beat(heartbeat_of("ana", first, names=("t", "u"))).member_epoch
+    first = consumers.beat("ana", 0, names=("t",)).member_epoch
+    now = consumers.beat("ana", first, names=("t", "u")).member_epoch
 
-    response = consumers.beat(heartbeat_of("ana", 0, names=("t", "u")))
+    response = consumers.beat("ana", 0, names=("t", "u"))
 
     is_refused = release.startswith(("4.0", "4.1"))
     assert response.error_code is (Errors.FENCED_MEMBER_EPOCH if is_refused else Errors.NONE)
@@ -85,28 +80,28 @@ def test_a_member_whose_epoch_has_risen_rejoins_from_4_2_on(release: str) -> Non
 
 def test_a_full_group_takes_no_more_members(release: str) -> None:
     consumers = Consumers.on(release, {"group.consumer.max.size": "1"}, t=1)
-    consumers.beat(heartbeat_of("ana", 0, names=("t",), instance="i"))
+    consumers.beat("ana", 0, names=("t",), instance="i")
 
-    assert consumers.error(heartbeat_of("bob", 0, names=("t",))) is Errors.GROUP_MAX_SIZE_REACHED
+    assert consumers.error("bob", 0, names=("t",)) is Errors.GROUP_MAX_SIZE_REACHED
 
-    consumers.beat(heartbeat_of("ana", -2, instance="i"))
-    replaces = consumers.error(heartbeat_of("bob", 0, names=("t",), instance="i"))
+    consumers.beat("ana", -2, instance="i")
+    replaces = consumers.error("bob", 0, names=("t",), instance="i")
     assert replaces is (Errors.NONE if release == "4.4" else Errors.GROUP_MAX_SIZE_REACHED)
 
 
 def test_a_silent_member_is_dropped(consumers: Consumers) -> None:
-    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+    epoch = consumers.beat("ana", 0, names=("t",)).member_epoch
     consumers.broker.elapse(44_999)
-    assert consumers.error(heartbeat_of("ana", epoch)) is Errors.NONE
+    assert consumers.error("ana", epoch) is Errors.NONE
 
     consumers.broker.elapse(45_000)
 
     assert consumers.epochs()[:2] == ("Empty", epoch + 1)
-    assert consumers.error(heartbeat_of("ana", epoch)) is Errors.UNKNOWN_MEMBER_ID
+    assert consumers.error("ana", epoch) is Errors.UNKNOWN_MEMBER_ID
 
 
 def test_a_session_is_timed_again_when_it_could_not_be_ended(consumers: Consumers) -> None:
-    consumers.beat(heartbeat_of("ana", 0, names=("t",)))
+    consumers.beat("ana", 0, names=("t",))
     consumers.broker.append_error = Errors.NOT_ENOUGH_REPLICAS
     consumers.broker.elapse(45_000)
     assert consumers.epochs()[0] == "Stable"
@@ -123,7 +118,7 @@ def test_a_group_is_configured_apart_from_the_broker(consumers: Consumers) -> No
         consumers.broker.coordinator.on_group_configs(GroupId("g"), configs, now_ms=Millis(0))
     )
 
-    assert consumers.beat(heartbeat_of("ana", 0, names=("t",))).heartbeat_interval_ms == 900
+    assert consumers.beat("ana", 0, names=("t",)).heartbeat_interval_ms == 900
     consumers.broker.elapse(49_999)
     assert consumers.epochs()[0] == "Stable"
     consumers.broker.elapse(1)
@@ -133,9 +128,9 @@ def test_a_group_is_configured_apart_from_the_broker(consumers: Consumers) -> No
 def test_the_last_member_leaves_a_group_that_counts_as_assigned_from_4_4_on(
     consumers: Consumers, release: str
 ) -> None:
-    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+    epoch = consumers.beat("ana", 0, names=("t",)).member_epoch
 
-    response = consumers.beat(heartbeat_of("ana", -1))
+    response = consumers.beat("ana", -1)
 
     assert (response.member_epoch, response.heartbeat_interval_ms) == (-1, 0)
     assert consumers.epochs() == ("Empty", epoch + 1, epoch + 1 if release == "4.4" else epoch)
@@ -144,19 +139,19 @@ def test_the_last_member_leaves_a_group_that_counts_as_assigned_from_4_4_on(
 def test_a_write_that_fails_leaves_no_group_behind(consumers: Consumers) -> None:
     consumers.broker.append_error = Errors.NOT_ENOUGH_REPLICAS
 
-    assert consumers.error(heartbeat_of("ana", 0, names=("t",))) is Errors.COORDINATOR_NOT_AVAILABLE
+    assert consumers.error("ana", 0, names=("t",)) is Errors.COORDINATOR_NOT_AVAILABLE
 
     consumers.broker.append_error = Errors.NONE
     assert consumers.describe().error_code is Errors.GROUP_ID_NOT_FOUND
-    assert consumers.error(heartbeat_of("ana", 2)) is Errors.GROUP_ID_NOT_FOUND
+    assert consumers.error("ana", 2) is Errors.GROUP_ID_NOT_FOUND
 
 
 def test_readers_see_what_is_committed_and_writers_what_is_written(consumers: Consumers) -> None:
-    consumers.beat(heartbeat_of("ana", 0, names=("t",)))
+    consumers.beat("ana", 0, names=("t",))
     consumers.broker.delays_appends = True
 
-    first = consumers.call(heartbeat_of("bob", 0, names=("t",)))
-    second = consumers.call(heartbeat_of("cy", 0, names=("t",)))
+    first = consumers.call("bob", 0, names=("t",))
+    second = consumers.call("cy", 0, names=("t",))
     assert [each.member_id for each in consumers.describe().members] == ["ana"]
 
     consumers.broker.release()
@@ -165,10 +160,10 @@ def test_readers_see_what_is_committed_and_writers_what_is_written(consumers: Co
 
 
 def test_a_write_that_fails_takes_what_it_did_and_nothing_else(consumers: Consumers) -> None:
-    consumers.beat(heartbeat_of("ana", 0, names=("t",)))
+    consumers.beat("ana", 0, names=("t",))
     consumers.broker.delays_appends = True
-    failing = consumers.call(heartbeat_of("bob", 0, names=("t",)))
-    other = consumers.call(heartbeat_of("cy", 0, names=("t",), group="h"))
+    failing = consumers.call("bob", 0, names=("t",))
+    other = consumers.call("cy", 0, names=("t",), group="h")
     delayed, consumers.broker.delayed = consumers.broker.delayed, []
     consumers.broker.delays_appends = False
 
@@ -197,9 +192,9 @@ def test_of_equal_votes_the_last_assigns_and_uniform_is_described(
     first: str, second: str, owned: tuple[int, ...]
 ) -> None:
     consumers = Consumers.on("4.3", orders=5)
-    consumers.beat(heartbeat_of("b", 0, names=("orders",), assignor=first))
+    consumers.beat("b", 0, names=("orders",), assignor=first)
 
-    consumers.beat(heartbeat_of("a", 0, names=("orders",), assignor=second))
+    consumers.beat("a", 0, names=("orders",), assignor=second)
 
     group = consumers.describe()
     target = {each.member_id: described(each.target_assignment) for each in group.members}

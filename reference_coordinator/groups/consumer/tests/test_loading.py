@@ -12,37 +12,31 @@ from reference_coordinator.core.errors import Errors, IllegalStateError
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.groups.consumer.replay import replay
-from reference_coordinator.groups.consumer.tests.consumer_kit import (
-    EVERY_RELEASE,
-    GROUP,
-    Consumers,
-    heartbeat_of,
-    topic_id,
-)
+from reference_coordinator.groups.consumer.tests.consumer_kit import EVERY_RELEASE, GROUP, Consumers, topic_id
 from reference_coordinator.profile.profiles import profile_for
 
 
 def test_a_restart_changes_nothing_for_members(consumers: Consumers) -> None:
-    first = consumers.beat(heartbeat_of("ana", 0, names=("t",), timeout_ms=1_000)).member_epoch
-    consumers.beat(heartbeat_of("bob", 0, names=("t",), instance="i", assignor="range"))
-    consumers.beat(heartbeat_of("ana", first))
+    first = consumers.beat("ana", 0, names=("t",), timeout_ms=1_000).member_epoch
+    consumers.beat("bob", 0, names=("t",), instance="i", assignor="range")
+    consumers.beat("ana", first)
     before = consumers.describe()
 
     consumers.broker.restart()
     consumers.topics(t=3)
 
     assert consumers.describe() == before
-    assert consumers.beat(heartbeat_of("bob", first + 1, instance="i")).member_epoch == first + 1
+    assert consumers.beat("bob", first + 1, instance="i").member_epoch == first + 1
     consumers.broker.elapse(1_000)
-    assert consumers.error(heartbeat_of("ana", first)) is Errors.UNKNOWN_MEMBER_ID
+    assert consumers.error("ana", first) is Errors.UNKNOWN_MEMBER_ID
     consumers.broker.elapse(45_000)
     assert consumers.epochs()[0] == "Empty"
 
 
 def test_a_group_that_is_deleted_stays_away(consumers: Consumers) -> None:
-    consumers.beat(heartbeat_of("ana", 0, regex="t"))
-    consumers.beat(heartbeat_of("ana", 1))
-    consumers.beat(heartbeat_of("ana", -1))
+    consumers.beat("ana", 0, regex="t")
+    consumers.beat("ana", 1)
+    consumers.beat("ana", -1)
     consumers.broker.delete(GROUP)
 
     consumers.broker.restart()
@@ -52,17 +46,17 @@ def test_a_group_that_is_deleted_stays_away(consumers: Consumers) -> None:
 
 def test_a_log_of_4_0_is_taken_over_by_4_1() -> None:
     consumers = Consumers.on("4.0", t=1)
-    consumers.beat(heartbeat_of("ana", 0, names=("t",)))
+    consumers.beat("ana", 0, names=("t",))
     assert ConsumerGroupPartitionMetadataRecord in map(type, consumers.broker.log)
 
     consumers.broker.profile = "4.1"
     consumers.broker.restart()
     consumers.topics(t=1)
-    assert consumers.beat(heartbeat_of("ana", 1)).member_epoch == 2
+    assert consumers.beat("ana", 1).member_epoch == 2
 
     assert ConsumerGroupPartitionMetadataTombstone in map(type, consumers.broker.log)
     known = len(consumers.broker.log)
-    assert consumers.beat(heartbeat_of("ana", 2)).member_epoch == 2
+    assert consumers.beat("ana", 2).member_epoch == 2
     assert len(consumers.broker.log) == known
 
 
@@ -70,7 +64,7 @@ def test_records_of_a_release_have_what_it_knows() -> None:
     hashes, topics = {}, {}
     for release in EVERY_RELEASE:
         consumers = Consumers.on(release, t=1)
-        consumers.beat(heartbeat_of("ana", 0, names=("t",)))
+        consumers.beat("ana", 0, names=("t",))
         log = consumers.broker.log
         hashes[release] = [
             each.metadata_hash for each in log if isinstance(each, ConsumerGroupMetadataRecord)
@@ -98,8 +92,8 @@ def replayed(log: list[CoordinatorRecord], release: str, *, left_out: type) -> C
 
 def test_a_tombstone_without_those_before_it_is_refused() -> None:
     consumers = Consumers.on("4.3", t=1)
-    consumers.beat(heartbeat_of("ana", 0, names=("t",)))
-    consumers.beat(heartbeat_of("ana", -1))
+    consumers.beat("ana", 0, names=("t",))
+    consumers.beat("ana", -1)
     kinds = {type(each) for each in consumers.broker.log if type(each).__name__.endswith("Tombstone")}
     assert len(kinds) == 3
 

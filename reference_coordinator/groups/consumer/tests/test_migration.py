@@ -13,12 +13,7 @@ from reference_coordinator.groups.consumer.embedded_protocol import (
     deserialize_consumer_protocol_assignment,
     serialize_assignment,
 )
-from reference_coordinator.groups.consumer.tests.consumer_kit import (
-    EVERY_RELEASE,
-    Consumers,
-    described,
-    heartbeat_of,
-)
+from reference_coordinator.groups.consumer.tests.consumer_kit import EVERY_RELEASE, Consumers, described
 from reference_coordinator.messages import JoinGroupRequestProtocol, JoinGroupResponse
 from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.tests.calls import Call
@@ -108,7 +103,7 @@ def stable_classic(
 def test_a_consumer_makes_a_classic_group_one_of_consumers(consumers: Consumers) -> None:
     classic = stable_classic(consumers)
 
-    assert consumers.epoch_and_owned(heartbeat_of("bob", 0, names=("t",))) == (2, {})
+    assert consumers.epoch_and_owned("bob", 0, names=("t",)) == (2, {})
     members = {each.member_id: each for each in consumers.describe().members}
     assert (members[classic.member_id].member_type, members[MemberId("bob")].member_type) == (0, 1)
     assert members[classic.member_id].member_epoch == 1
@@ -124,19 +119,19 @@ def test_a_consumer_makes_a_classic_group_one_of_consumers(consumers: Consumers)
     assert classic.joined(classic.join(owned=(("t", (0, 1)),))).generation_id == 2
     assert owned_of(classic.sync()) == (("t", (0, 1)),)
     assert classic.beat() is Errors.NONE
-    assert consumers.epoch_and_owned(heartbeat_of("bob", 2)) == (2, {"t": (2,)})
+    assert consumers.epoch_and_owned("bob", 2) == (2, {"t": (2,)})
     assert consumers.epochs()[0] == "Stable"
 
 
 @but_4_0_0
 def test_a_classic_group_is_left_when_the_last_consumer_goes(consumers: Consumers) -> None:
     classic = stable_classic(consumers)
-    consumers.beat(heartbeat_of("bob", 0, names=("t",)))
+    consumers.beat("bob", 0, names=("t",))
     for owned in ((0, 1, 2), (0, 1)):
         classic.joined(classic.join(owned=(("t", owned),)))
         classic.sync()
 
-    assert consumers.error(heartbeat_of("bob", -1)) is Errors.NONE
+    assert consumers.error("bob", -1) is Errors.NONE
 
     assert consumers.describe().error_code is Errors.GROUP_ID_NOT_FOUND
     assert consumers.broker.state() == "PreparingRebalance"
@@ -150,7 +145,7 @@ def test_a_classic_group_is_left_when_the_last_consumer_goes(consumers: Consumer
 @pytest.mark.parametrize("policy", ["disabled", "upgrade"])
 def test_a_group_stays_one_of_consumers_where_that_is_the_policy(release: str, policy: str) -> None:
     consumers = Consumers.on(release, {"group.consumer.migration.policy": policy}, t=3)
-    consumers.beat(heartbeat_of("bob", 0, names=("t",)))
+    consumers.beat("bob", 0, names=("t",))
     classic = Classic(consumers)
     call = classic.join()
     if policy == "disabled" and release in {"4.3", "4.4"}:
@@ -158,7 +153,7 @@ def test_a_group_stays_one_of_consumers_where_that_is_the_policy(release: str, p
         return
     classic.joined(call)
 
-    consumers.beat(heartbeat_of("bob", -1))
+    consumers.beat("bob", -1)
 
     assert consumers.epochs()[0] == "Assigning"
 
@@ -167,7 +162,7 @@ def test_a_classic_group_as_large_as_a_consumer_group_may_be_stays(release: str)
     consumers = Consumers.on(release, {"group.consumer.max.size": "1"}, t=3)
     classic = stable_classic(consumers)
 
-    assert consumers.error(heartbeat_of("bob", 0, names=("t",))) is Errors.GROUP_MAX_SIZE_REACHED
+    assert consumers.error("bob", 0, names=("t",)) is Errors.GROUP_MAX_SIZE_REACHED
     assert classic.beat() is Errors.NONE
     assert consumers.broker.state() == "Stable"
 
@@ -176,7 +171,7 @@ def test_an_assignment_with_a_length_beyond_its_bytes_refuses_the_conversion(rel
     consumers = Consumers.on(release, {}, t=3)
     classic = stable_classic(consumers, assignment=b"part of ana")
 
-    error = consumers.error(heartbeat_of("bob", 0, names=("t",)))
+    error = consumers.error("bob", 0, names=("t",))
 
     assert error is (Errors.GROUP_ID_NOT_FOUND if release == "4.4" else Errors.UNKNOWN_SERVER_ERROR)
     assert classic.beat() is Errors.NONE
@@ -188,9 +183,9 @@ def test_an_empty_group_gives_its_id_to_either_protocol(release: str) -> None:
     consumers.broker.leave(classic.member_id)
     assert consumers.broker.state() == "Empty"
 
-    assert consumers.error(heartbeat_of("bob", 0, names=("t",))) is Errors.NONE
+    assert consumers.error("bob", 0, names=("t",)) is Errors.NONE
     assert consumers.epochs()[0] == "Stable"
-    consumers.beat(heartbeat_of("bob", -1))
+    consumers.beat("bob", -1)
     assert consumers.epochs()[0] == "Empty"
 
     again = Classic(consumers)
@@ -202,7 +197,7 @@ def test_an_empty_group_gives_its_id_to_either_protocol(release: str) -> None:
 
 
 def test_a_classic_static_member_takes_the_place_of_the_last_consumer(consumers: Consumers) -> None:
-    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",), instance="i")).member_epoch
+    epoch = consumers.beat("ana", 0, names=("t",), instance="i").member_epoch
     classic = Classic(consumers, instance="i")
 
     joined = classic.joined(classic.join(owned=(("t", (0, 1, 2)),)))
@@ -215,7 +210,7 @@ def test_a_classic_static_member_takes_the_place_of_the_last_consumer(consumers:
 def test_a_consumer_takes_the_place_of_a_classic_static_member(consumers: Consumers) -> None:
     classic = stable_classic(consumers, instance="i")
 
-    response = consumers.beat(heartbeat_of("ana", 0, names=("t",), instance="i"))
+    response = consumers.beat("ana", 0, names=("t",), instance="i")
 
     assert response.error_code is Errors.NONE
     assert classic.beat() is Errors.FENCED_INSTANCE_ID
@@ -223,7 +218,7 @@ def test_a_consumer_takes_the_place_of_a_classic_static_member(consumers: Consum
 
 
 def test_classic_members_join_a_group_of_consumers(consumers: Consumers) -> None:
-    consumers.beat(heartbeat_of("bob", 0, names=("t",)))
+    consumers.beat("bob", 0, names=("t",))
     first = Classic(consumers)
 
     asked = first.join(version=9)
@@ -239,7 +234,7 @@ def test_classic_members_join_a_group_of_consumers(consumers: Consumers) -> None
 
 
 def test_a_classic_member_that_does_not_rejoin_in_time_is_dropped(consumers: Consumers) -> None:
-    consumers.beat(heartbeat_of("bob", 0, names=("t",)))
+    consumers.beat("bob", 0, names=("t",))
     classic = Classic(consumers)
     classic.joined(classic.join())
     epoch = consumers.epochs()[1]
@@ -258,7 +253,7 @@ def test_who_is_parked_in_a_classic_group_has_to_rejoin() -> None:
     call = Classic(consumers).join()
     assert call.is_parked
 
-    assert consumers.error(heartbeat_of("bob", 0, names=("t",))) is Errors.NONE
+    assert consumers.error("bob", 0, names=("t",)) is Errors.NONE
 
     assert call.error is Errors.REBALANCE_IN_PROGRESS
     assert classic.beat() is Errors.REBALANCE_IN_PROGRESS
@@ -268,14 +263,14 @@ def test_a_conversion_that_could_not_be_written_is_undone() -> None:
     consumers = Consumers.on("4.3", t=3)
     classic = stable_classic(consumers)
     consumers.broker.append_error = Errors.NOT_ENOUGH_REPLICAS
-    assert consumers.error(heartbeat_of("bob", 0, names=("t",))) is Errors.COORDINATOR_NOT_AVAILABLE
+    assert consumers.error("bob", 0, names=("t",)) is Errors.COORDINATOR_NOT_AVAILABLE
     consumers.broker.append_error = Errors.NONE
     assert consumers.broker.state() == "Stable"
     assert classic.beat() is Errors.NONE
 
-    consumers.beat(heartbeat_of("bob", 0, names=("t",)))
+    consumers.beat("bob", 0, names=("t",))
     consumers.broker.append_error = Errors.NOT_ENOUGH_REPLICAS
-    assert consumers.error(heartbeat_of("bob", -1)) is Errors.COORDINATOR_NOT_AVAILABLE
+    assert consumers.error("bob", -1) is Errors.COORDINATOR_NOT_AVAILABLE
     assert consumers.epochs()[0] == "Reconciling"
 
 

@@ -4,11 +4,7 @@ import pytest
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId
-from reference_coordinator.groups.consumer.tests.consumer_kit import (
-    GROUP,
-    Consumers,
-    heartbeat_of,
-)
+from reference_coordinator.groups.consumer.tests.consumer_kit import GROUP, Consumers
 from reference_coordinator.messages import (
     ListGroupsRequest,
     ListGroupsResponse,
@@ -45,7 +41,7 @@ def fetch(consumers: Consumers, member: str | None, epoch: int) -> tuple[Errors,
 
 
 def test_members_commit_in_their_epoch(consumers: Consumers) -> None:
-    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+    epoch = consumers.beat("ana", 0, names=("t",)).member_epoch
 
     assert commit(consumers, "ana", epoch, instance="any") is Errors.NONE
     assert commit(consumers, "ana", epoch, partition=99) is Errors.NONE
@@ -59,8 +55,8 @@ def test_members_commit_in_their_epoch(consumers: Consumers) -> None:
 
 def test_an_older_epoch_commits_what_it_had_already_from_4_3_on(release: str) -> None:
     consumers = Consumers.on(release, t=1, u=1)
-    first = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
-    consumers.beat(heartbeat_of("ana", first, names=("t", "u")))
+    first = consumers.beat("ana", 0, names=("t",)).member_epoch
+    consumers.beat("ana", first, names=("t", "u"))
 
     taken = Errors.NONE if release >= "4.3" else Errors.STALE_MEMBER_EPOCH
     assert commit(consumers, "ana", first) is taken
@@ -69,8 +65,8 @@ def test_an_older_epoch_commits_what_it_had_already_from_4_3_on(release: str) ->
 
 
 def test_an_empty_group_takes_commits_of_nobody(consumers: Consumers) -> None:
-    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
-    consumers.beat(heartbeat_of("ana", -1))
+    epoch = consumers.beat("ana", 0, names=("t",)).member_epoch
+    consumers.beat("ana", -1)
 
     assert commit(consumers, "", -1) is Errors.NONE
     assert commit(consumers, "ana", epoch) is Errors.UNKNOWN_MEMBER_ID
@@ -79,7 +75,7 @@ def test_an_empty_group_takes_commits_of_nobody(consumers: Consumers) -> None:
 
 
 def test_a_fetch_names_the_very_epoch_of_its_member(consumers: Consumers) -> None:
-    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+    epoch = consumers.beat("ana", 0, names=("t",)).member_epoch
     commit(consumers, "ana", epoch)
 
     assert fetch(consumers, "ana", epoch) == (Errors.NONE, [5])
@@ -90,7 +86,7 @@ def test_a_fetch_names_the_very_epoch_of_its_member(consumers: Consumers) -> Non
 
 
 def test_offsets_of_topics_that_are_read_are_not_deleted(consumers: Consumers) -> None:
-    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+    epoch = consumers.beat("ana", 0, names=("t",)).member_epoch
     commit(consumers, "ana", epoch)
 
     def deleted() -> Errors:
@@ -98,13 +94,13 @@ def test_offsets_of_topics_that_are_read_are_not_deleted(consumers: Consumers) -
         return response.topics[0].partitions[0].error_code
 
     assert deleted() is Errors.GROUP_SUBSCRIBED_TO_TOPIC
-    consumers.beat(heartbeat_of("ana", -1))
+    consumers.beat("ana", -1)
     assert deleted() is Errors.NONE
     assert fetch(consumers, None, -1) == (Errors.NONE, [])
 
 
 def test_administrators_see_a_group_of_consumers(consumers: Consumers) -> None:
-    consumers.beat(heartbeat_of("ana", 0, names=("t",)))
+    consumers.beat("ana", 0, names=("t",))
 
     def listed(*states: str, types: tuple[str, ...] = ()) -> list[tuple[str, str, str]]:
         request = ListGroupsRequest(states_filter=states, types_filter=types)
@@ -121,14 +117,14 @@ def test_administrators_see_a_group_of_consumers(consumers: Consumers) -> None:
 
 
 def test_a_group_with_members_is_not_deleted(consumers: Consumers) -> None:
-    consumers.beat(heartbeat_of("ana", 0, names=("t",)))
+    consumers.beat("ana", 0, names=("t",))
     assert consumers.broker.delete(GROUP) == {GROUP: Errors.NON_EMPTY_GROUP}
 
-    consumers.beat(heartbeat_of("ana", -1))
+    consumers.beat("ana", -1)
 
     assert consumers.broker.delete(GROUP) == {GROUP: Errors.NONE}
     assert consumers.broker.delete(GROUP) == {GROUP: Errors.GROUP_ID_NOT_FOUND}
-    assert consumers.error(heartbeat_of("ana", 0, names=("t",))) is Errors.NONE
+    assert consumers.error("ana", 0, names=("t",)) is Errors.NONE
 
 
 @pytest.mark.parametrize("release", ["4.0.0", "4.0", "4.3"])
