@@ -9,6 +9,7 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import ResponseToken
 from reference_coordinator.messages import (
     ConsumerGroupHeartbeatResponse,
+    DeleteGroupsResponse,
     HeartbeatResponse,
     JoinGroupResponse,
     LeaveGroupResponse,
@@ -80,3 +81,8 @@ class Call:
     @property
     def permitted(self) -> dict[str, tuple[object, ...]]:
         return {each.field: each.any_of for each in self.answers[self.token].permitted}
+
+    @property
+    def deleted(self) -> dict[str, Errors]:
+        results = self.as_(DeleteGroupsResponse).results
+        return {each.group_id: each.error_code for each in results}

@@ -9,19 +9,11 @@ from reference_coordinator.coordinator.coordinator import GroupCoordinator
 from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.effects import AppendRecords, Effect, Respond
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import (
-    GroupId,
-    MemberId,
-    Millis,
-    ProducerEpoch,
-    ProducerId,
-    ResponseToken,
-)
+from reference_coordinator.core.ids import GroupId, MemberId, Millis, ProducerEpoch, ProducerId, ResponseToken
 from reference_coordinator.core.map_order import partition_for
 from reference_coordinator.core.records import CoordinatorRecord, EndTransactionMarker
 from reference_coordinator.messages import (
     DeleteGroupsRequest,
-    DeleteGroupsResponse,
     DescribedGroup,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
@@ -246,9 +238,7 @@ class Broker:
         return [each.group_id for each in call.as_(ListGroupsResponse).groups]
 
     def delete(self, *groups: str) -> dict[str, Errors]:
-        request = DeleteGroupsRequest(groups_names=tuple(GroupId(each) for each in groups))
-        results = self.send(request).as_(DeleteGroupsResponse).results
-        return {each.group_id: each.error_code for each in results}
+        return self.send(requests.delete(*groups)).deleted
 
     def fetch(
         self, *partitions: int, topic: str = "t", group: str = "g", stable: bool = False

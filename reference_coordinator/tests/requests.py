@@ -13,6 +13,7 @@ from reference_coordinator.core.ids import (
     TransactionalId,
 )
 from reference_coordinator.messages import (
+    DeleteGroupsRequest,
     HeartbeatRequest,
     JoinGroupRequest,
     JoinGroupRequestProtocol,
@@ -114,6 +115,7 @@ def commit(
     instance: str | None = None,
     metadata: str | None = "",
     retention_ms: int = -1,
+    leader_epoch: int = -1,
     topic: str = "t",
     group: str = "g",
 ) -> OffsetCommitRequest:
@@ -128,7 +130,10 @@ def commit(
                 name=topic,
                 partitions=tuple(
                     OffsetCommitRequestPartition(
-                        partition_index=index, committed_offset=offset, committed_metadata=metadata
+                        partition_index=index,
+                        committed_offset=offset,
+                        committed_leader_epoch=leader_epoch,
+                        committed_metadata=metadata,
                     )
                     for index, offset in offsets.items()
                 ),
@@ -141,6 +146,10 @@ def fetch(*partitions: int, topic: str = "t", group: str = "g", stable: bool = F
     topics = (OffsetFetchRequestTopic(name=topic, partition_indexes=partitions),)
     asked = OffsetFetchRequestGroup(group_id=GroupId(group), topics=topics)
     return OffsetFetchRequest(groups=(asked,), require_stable=stable)
+
+
+def delete(*groups: str) -> DeleteGroupsRequest:
+    return DeleteGroupsRequest(groups_names=tuple(map(GroupId, groups)))
 
 
 def offset_delete(*partitions: int, topic: str = "t", group: str = "g") -> OffsetDeleteRequest:

@@ -5,8 +5,6 @@ import pytest
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId
 from reference_coordinator.messages import (
-    DeleteGroupsRequest,
-    DeleteGroupsResponse,
     ListGroupsRequest,
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -29,7 +27,6 @@ def fetch_all(broker: Broker) -> Errors:
 
 
 def given_by_every_api(broker: Broker) -> dict[str, object]:
-    deleted = broker.send(DeleteGroupsRequest(groups_names=(GroupId("g"),)))
     described = broker.describe(version=5)
     left = broker.leave("m")
     return {
@@ -42,7 +39,7 @@ def given_by_every_api(broker: Broker) -> dict[str, object]:
         "offset delete": broker.offset_delete(0).error,
         "describe": (described.error_code, described.group_state),
         "list": broker.send(ListGroupsRequest()).error,
-        "delete": deleted.as_(DeleteGroupsResponse).results[0].error_code,
+        "delete": broker.delete("g")["g"],
     }
 
 

@@ -3,11 +3,9 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import GroupId
-from reference_coordinator.messages import DeleteGroupsRequest, DeleteGroupsResponse
 from reference_coordinator.tests.calls import Call
 from reference_coordinator.tests.kit import JAVA, SCALA, Broker
-from reference_coordinator.tests.requests import join
+from reference_coordinator.tests.requests import delete, join
 
 GONE = Errors.COORDINATOR_NOT_AVAILABLE
 
@@ -20,8 +18,7 @@ def paused(profile: str, *groups: str) -> tuple[Broker, Call]:
         broker.commit({0: 7}, member_id=ana, generation=1, group=group)
         broker.leave(ana, group=group)
     broker.coordinator.pause_at_dead()
-    ids = tuple(GroupId(each) for each in groups)
-    return broker, broker.send(DeleteGroupsRequest(groups_names=ids))
+    return broker, broker.send(delete(*groups))
 
 
 def release(broker: Broker) -> None:
@@ -61,8 +58,7 @@ def test_the_deletion_is_answered_on_release_and_the_group_is_gone() -> None:
 
     release(broker)
 
-    results = call.as_(DeleteGroupsResponse).results
-    assert {each.group_id: each.error_code for each in results} == {"g": Errors.NONE, "h": Errors.NONE}
+    assert call.deleted == {"g": Errors.NONE, "h": Errors.NONE}
     assert broker.listed() == []
     assert broker.heartbeat("m", 2).error is Errors.UNKNOWN_MEMBER_ID
 
@@ -91,7 +87,7 @@ def test_groups_that_are_unloaded_meanwhile_are_not_removed_twice() -> None:
 
     release(broker)
 
-    assert call.as_(DeleteGroupsResponse).results[0].error_code is Errors.NONE
+    assert call.deleted == {"g": Errors.NONE}
     assert len(broker.log) == written
 
 

@@ -4,13 +4,13 @@ import pytest
 
 from reference_coordinator.core.effects import AppendRecords, Effect
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import GroupId, MemberId
-from reference_coordinator.messages import DeleteGroupsRequest, DeleteGroupsResponse, OffsetFetchResponse
+from reference_coordinator.core.ids import MemberId
+from reference_coordinator.messages import OffsetFetchResponse
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.runtime.limits import log_limits
 from reference_coordinator.tests.kit import Broker
-from reference_coordinator.tests.requests import commit, fetch, join
+from reference_coordinator.tests.requests import commit, delete, fetch, join
 
 SMALL_LOG = {
     "message.max.bytes": "600",
@@ -269,39 +269,33 @@ def test_a_deletion_may_await_the_batch_before_it(profile: str, answer: Errors) 
     broker = SmallLog(profile, LINGERING)
     broker.commit({0: 7})
 
-    deletion = broker.send(DeleteGroupsRequest(groups_names=(GroupId("g"), GroupId("unknown"))))
+    deletion = broker.send(delete("g", "unknown"))
     broker.join(instance="one")
     broker.elapse(LINGER_MS - 1)
     assert deletion.is_parked
     broker.elapse(1)
 
-    results = deletion.as_(DeleteGroupsResponse).results
-    assert {each.group_id: each.error_code for each in results} == {
-        "g": answer,
-        "unknown": Errors.GROUP_ID_NOT_FOUND,
-    }
+    assert deletion.deleted == {"g": answer, "unknown": Errors.GROUP_ID_NOT_FOUND}
 
 
 def test_a_deletion_behind_a_batch_that_stays_open_fails() -> None:
     broker, ana = after_too_large_a_sync("4.1.0")
     broker.sync(ana, 3, assignments={ana: b"a"})
 
-    deletion = broker.send(DeleteGroupsRequest(groups_names=(GroupId("unknown"),)))
+    deletion = broker.send(delete("unknown"))
     broker.elapse(TIMEOUT_MS)
 
-    (result,) = deletion.as_(DeleteGroupsResponse).results
-    assert result.error_code is Errors.COORDINATOR_NOT_AVAILABLE
+    assert deletion.deleted == {"unknown": Errors.COORDINATOR_NOT_AVAILABLE}
 
 
 def test_a_deletion_is_written_after_the_batch_before_it() -> None:
     broker = SmallLog("4.4", LINGERING)
     broker.commit({0: 7})
 
-    deletion = broker.send(DeleteGroupsRequest(groups_names=(GroupId("g"),)))
+    deletion = broker.send(delete("g"))
     broker.elapse(LINGER_MS)
     assert deletion.is_parked
     broker.elapse(LINGER_MS)
 
-    (result,) = deletion.as_(DeleteGroupsResponse).results
-    assert result.error_code is Errors.NONE
+    assert deletion.deleted == {"g": Errors.NONE}
     assert broker.state("g") == "Dead"

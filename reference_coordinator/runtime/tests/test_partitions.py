@@ -10,7 +10,6 @@ import pytest
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId
 from reference_coordinator.messages import (
-    DeleteGroupsRequest,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
     ListGroupsRequest,
@@ -21,7 +20,7 @@ from reference_coordinator.messages import (
 )
 from reference_coordinator.runtime.partitions import Ownership
 from reference_coordinator.tests.kit import JAVA, SCALA, Broker
-from reference_coordinator.tests.requests import SESSION_MS, commit, fetch, join
+from reference_coordinator.tests.requests import SESSION_MS, commit, delete, fetch, join
 
 TWO = {"offsets.topic.num.partitions": "2", "offsets.retention.check.interval.ms": "1000"}
 LOADING = Errors.COORDINATOR_LOAD_IN_PROGRESS
@@ -352,8 +351,7 @@ def test_scala_loads_a_partition_once_however_often_it_is_elected(broker: Broker
 def test_a_delete_of_groups_in_two_partitions_survives_the_loss_of_one(profile: str) -> None:
     broker = committed(profile)
     broker.delays_appends = True
-    ids = (GroupId("a"), GroupId("b"))
-    call = broker.send(DeleteGroupsRequest(groups_names=ids))
+    call = broker.send(delete("a", "b"))
 
     broker.unload(A, epoch=1)
     broker.release()

@@ -2,6 +2,8 @@
 
 import contextlib
 import struct
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,35 +19,19 @@ from reference_coordinator.broker_messages import (
     MetadataRequest,
     MetadataRequestTopic,
 )
-from reference_coordinator.core.ids import (
-    GenerationId,
-    GroupId,
-    GroupInstanceId,
-    MemberId,
-    Millis,
-)
+from reference_coordinator.core.ids import GroupId, MemberId, Millis
 from reference_coordinator.messages import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
     HeartbeatRequest,
     JoinGroupRequest,
-    JoinGroupRequestProtocol,
     LeaveGroupRequest,
     ListGroupsRequest,
-    MemberIdentity,
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-    OffsetDeleteRequest,
-    OffsetDeleteRequestTopic,
     OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestTopic,
-    SyncGroupRequest,
-    SyncGroupRequestAssignment,
 )
 from reference_coordinator.profile.api_versions import Api, served_ranges
 from reference_coordinator.profile.profiles import profile_for
+from reference_coordinator.tests.requests import commit, fetch, heartbeat, join, leave, offset_delete, sync
 from reference_coordinator.tests.wire_client import received, request_frame
 from reference_coordinator.wire import MalformedRequestError, read_request
 
@@ -56,7 +42,7 @@ ALL_VERSIONS = [
     for version in range(served.min_version, served.max_version + 1)
 ]
 message = partial(received, RANGES)
-GROUP, MEMBER, INSTANCE = GroupId("g"), MemberId("m"), GroupInstanceId("i")
+GROUP = GroupId("g")
 
 
 @pytest.mark.parametrize(("api", "version"), ALL_VERSIONS)
@@ -76,92 +62,67 @@ def test_a_frame_cut_short_anywhere_is_malformed(api: Api, version: int) -> None
             read_request(frame[:length], ranges=RANGES)
 
 
+def since(version: int, fields: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
+    """The fields that a version has, by the version that brought them."""
+    return {name: value for first, each in fields.items() if version >= first for name, value in each.items()}
+
+
+INSTANCE_ID = {"group_instance_id": "i"}
+REASON = {"reason": "why"}
+
+
 @pytest.mark.parametrize("version", range(10))
 def test_join_group_is_read_in_every_version(version: int) -> None:
-    since_1 = {"rebalance_timeout": 2000} if version >= 1 else {}
-    since_5 = {"group_instance_id": "i"} if version >= 5 else {}
-    since_8 = {"reason": "why"} if version >= 8 else {}
+    protocols = ({"name": "range", "metadata": b"\0\1"},)
+    fields = {"group_id": "g", "member_id": "m", "session_timeout": 1000, "protocol_type": "consumer"}
+    later = since(version, {1: {"rebalance_timeout": 2000}, 5: INSTANCE_ID, 8: REASON})
+    read = join(
+        "m",
+        instance="i" if version >= 5 else None,
+        metadata=b"\0\1",
+        session_ms=1000,
+        rebalance_ms=2000 if version >= 1 else 1000,
+    )
 
-    assert message(
-        "join_group",
-        version,
-        group_id="g",
-        session_timeout=1000,
-        member_id="m",
-        protocol_type="consumer",
-        protocols=({"name": "range", "metadata": b"\0\1"},),
-        **since_1,
-        **since_5,
-        **since_8,
-    ) == JoinGroupRequest(
-        group_id=GROUP,
-        session_timeout_ms=Millis(1000),
-        rebalance_timeout_ms=Millis(2000 if version >= 1 else 1000),
-        member_id=MEMBER,
-        group_instance_id=INSTANCE if version >= 5 else None,
-        protocol_type="consumer",
-        protocols=(JoinGroupRequestProtocol(name="range", metadata=b"\0\1"),),
-        reason="why" if version >= 8 else None,
+    assert message("join_group", version, **fields, protocols=protocols, **later) == replace(
+        read, reason="why" if version >= 8 else None
     )
 
 
 @pytest.mark.parametrize("version", range(6))
 def test_sync_group_is_read_in_every_version(version: int) -> None:
-    since_3 = {"group_instance_id": "i"} if version >= 3 else {}
-    since_5 = {"protocol_type": "consumer", "protocol_name": "range"} if version >= 5 else {}
+    fields = {"group_id": "g", "generation_id": 3, "member_id": "m"}
+    assignments = ({"member_id": "m", "assignment": b"a"},)
+    protocol = {"protocol_type": "consumer", "protocol_name": "range"}
+    later = since(version, {3: INSTANCE_ID, 5: protocol})
 
-    assert message(
-        "sync_group",
-        version,
-        group_id="g",
-        generation_id=3,
-        member_id="m",
-        assignments=({"member_id": "m", "assignment": b"a"},),
-        **since_3,
-        **since_5,
-    ) == SyncGroupRequest(
-        group_id=GROUP,
-        generation_id=GenerationId(3),
-        member_id=MEMBER,
-        group_instance_id=INSTANCE if version >= 3 else None,
-        protocol_type="consumer" if version >= 5 else None,
-        protocol_name="range" if version >= 5 else None,
-        assignments=(SyncGroupRequestAssignment(member_id=MEMBER, assignment=b"a"),),
+    assert message("sync_group", version, **fields, assignments=assignments, **later) == sync(
+        "m",
+        3,
+        instance="i" if version >= 3 else None,
+        assignments={MemberId("m"): b"a"},
+        kind="consumer" if version >= 5 else None,
+        name="range" if version >= 5 else None,
     )
 
 
 @pytest.mark.parametrize("version", range(5))
 def test_heartbeat_is_read_in_every_version(version: int) -> None:
-    since_3 = {"group_instance_id": "i"} if version >= 3 else {}
+    fields = {"group_id": "g", "generation_id": -1, "member_id": "m"} | since(version, {3: INSTANCE_ID})
 
-    assert message(
-        "heartbeat", version, group_id="g", generation_id=-1, member_id="m", **since_3
-    ) == HeartbeatRequest(
-        group_id=GROUP,
-        generation_id=GenerationId(-1),
-        member_id=MEMBER,
-        group_instance_id=INSTANCE if version >= 3 else None,
+    assert message("heartbeat", version, **fields) == heartbeat(
+        "m", -1, instance="i" if version >= 3 else None
     )
 
 
 @pytest.mark.parametrize("version", range(6))
 def test_leave_group_brings_one_member_before_v3_and_a_batch_since(version: int) -> None:
-    member = {"member_id": "m"}
-    if version >= 3:
-        member["group_instance_id"] = "i"
-    if version >= 5:
-        member["reason"] = "why"
+    member = {"member_id": "m"} | since(version, {3: INSTANCE_ID, 5: REASON})
     fields: dict[str, Any] = {"members": (member,)} if version >= 3 else member
+    (left,) = leave(("m", "i" if version >= 3 else None)).members
 
     assert message("leave_group", version, group_id="g", **fields) == LeaveGroupRequest(
-        group_id=GROUP,
-        members=(
-            MemberIdentity(
-                member_id=MEMBER,
-                group_instance_id=INSTANCE if version >= 3 else None,
-                reason="why" if version >= 5 else None,
-            ),
-        ),
+        group_id=GROUP, members=(replace(left, reason="why" if version >= 5 else None),)
     )
 
 
@@ -179,63 +140,35 @@ def test_admin_requests_are_read() -> None:
 
 @pytest.mark.parametrize("version", [2, 4, 5, 6, 7, 8, 9])
 def test_offset_commit_is_read_in_every_shape(version: int) -> None:
-    partition: dict[str, Any] = {"partition_index": 1, "committed_offset": 42, "committed_metadata": None}
-    if version >= 6:
-        partition["committed_leader_epoch"] = 5
-    before_5 = {"retention_time": 2**40} if version < 5 else {}
-    since_7 = {"group_instance_id": "i"} if version >= 7 else {}
+    partition = {"partition_index": 1, "committed_offset": 42, "committed_metadata": None}
+    partition |= since(version, {6: {"committed_leader_epoch": 5}})
+    topics = ({"name": "orders", "partitions": (partition,)},)
+    fields: dict[str, Any] = {"group_id": "g", "generation_id_or_member_epoch": 3, "member_id": "m"}
+    fields |= {"retention_time": 2**40} if version < 5 else since(version, {7: INSTANCE_ID})
 
-    assert message(
-        "offset_commit",
-        version,
-        group_id="g",
-        generation_id_or_member_epoch=3,
+    assert message("offset_commit", version, **fields, topics=topics) == commit(
+        {1: 42},
+        topic="orders",
         member_id="m",
-        topics=({"name": "orders", "partitions": (partition,)},),
-        **before_5,
-        **since_7,
-    ) == OffsetCommitRequest(
-        group_id=GROUP,
-        generation_id_or_member_epoch=GenerationId(3),
-        member_id=MEMBER,
-        group_instance_id=INSTANCE if version >= 7 else None,
-        retention_time_ms=Millis(2**40 if version < 5 else -1),
-        topics=(
-            OffsetCommitRequestTopic(
-                name="orders",
-                partitions=(
-                    OffsetCommitRequestPartition(
-                        partition_index=1,
-                        committed_offset=42,
-                        committed_leader_epoch=5 if version >= 6 else -1,
-                        committed_metadata=None,
-                    ),
-                ),
-            ),
-        ),
+        generation=3,
+        instance="i" if version >= 7 else None,
+        retention_ms=2**40 if version < 5 else -1,
+        leader_epoch=5 if version >= 6 else -1,
+        metadata=None,
     )
 
 
 @pytest.mark.parametrize("version", range(1, 10))
 def test_offset_fetch_brings_one_group_before_v8_and_a_batch_since(version: int) -> None:
     group: dict[str, Any] = {"group_id": "g", "topics": ({"name": "orders", "partition_indexes": (0, 1)},)}
-    if version >= 9:
-        group |= {"member_id": "m", "member_epoch": 4}
+    group |= since(version, {9: {"member_id": "m", "member_epoch": 4}})
     fields: dict[str, Any] = {"groups": (group,)} if version >= 8 else group
-    if version >= 7:
-        fields["require_stable"] = True
+    fields |= since(version, {7: {"require_stable": True}})
+    read = fetch(0, 1, topic="orders", stable=version >= 7)
+    if version >= 9:
+        read = replace(read, groups=(replace(read.groups[0], member_id="m", member_epoch=4),))
 
-    assert message("offset_fetch", version, **fields) == OffsetFetchRequest(
-        groups=(
-            OffsetFetchRequestGroup(
-                group_id=GROUP,
-                member_id="m" if version >= 9 else None,
-                member_epoch=4 if version >= 9 else -1,
-                topics=(OffsetFetchRequestTopic(name="orders", partition_indexes=(0, 1)),),
-            ),
-        ),
-        require_stable=version >= 7,
-    )
+    assert message("offset_fetch", version, **fields) == read
 
 
 @pytest.mark.parametrize("version", range(2, 8))
@@ -250,14 +183,9 @@ def test_offset_fetch_tells_all_topics_from_none(version: int) -> None:
 
 
 def test_offset_delete_is_read() -> None:
-    assert message(
-        "offset_delete",
-        0,
-        group_id="g",
-        topics=({"name": "orders", "partitions": ({"partition_index": 2},)},),
-    ) == OffsetDeleteRequest(
-        group_id=GROUP, topics=(OffsetDeleteRequestTopic(name="orders", partition_indexes=(2,)),)
-    )
+    topics = ({"name": "orders", "partitions": ({"partition_index": 2},)},)
+
+    assert message("offset_delete", 0, group_id="g", topics=topics) == offset_delete(2, topic="orders")
 
 
 def test_find_coordinator_brings_one_key_before_v4_and_a_batch_since() -> None:

@@ -87,7 +87,11 @@ def _said(
     make: Callable[P, ConsumerGroupHeartbeatRequest],
 ) -> Callable[Concatenate["Consumers", P], T]:
     """A method that takes what its request is made of."""
-    return lambda consumers, *args, **kwargs: of_request(consumers, make(*args, **kwargs))
+
+    def said(consumers: "Consumers", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return of_request(consumers, make(*args, **kwargs))
+
+    return said
 
 
 @dataclass
