@@ -1,29 +1,24 @@
 """The coordinator asks a group what it is, and takes none for a classic one that is not."""
 
-from collections.abc import Collection
-from types import SimpleNamespace
-
 import pytest
-from typing_extensions import override
 
 from reference_coordinator.coordinator.admin import describe_groups, list_groups
 from reference_coordinator.coordinator.deletion import validate_delete_group
 from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.effects import AppendRecords
 from reference_coordinator.core.errors import CoordinatorError, Errors
-from reference_coordinator.core.ids import GenerationId, GroupId, GroupInstanceId, MemberId
-from reference_coordinator.core.records import CoordinatorRecord, GroupMetadataTombstone
+from reference_coordinator.core.ids import GroupId, MemberId
+from reference_coordinator.core.records import GroupMetadataTombstone
 from reference_coordinator.groups.classic.lookups import (
     classic_group,
     get_or_maybe_create_classic_group,
     new_classic_group,
 )
-from reference_coordinator.groups.group import Group, GroupType, OffsetExpirationCondition
+from reference_coordinator.groups.consumer.group import ConsumerGroup, new_consumer_group
+from reference_coordinator.groups.consumer.member import ConsumerGroupMember
 from reference_coordinator.messages import (
     DescribeGroupsRequest,
-    ListedGroup,
     ListGroupsRequest,
-    OffsetCommitRequest,
     OffsetFetchRequestGroup,
 )
 from reference_coordinator.offsets.commit import validate_offset_commit
@@ -35,83 +30,19 @@ from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.runtime.appends import PendingAppend
 from reference_coordinator.runtime.coordinator_result import VoidResult
 from reference_coordinator.runtime.partitions import Ownership
+from reference_coordinator.tests.requests import commit
 
 OTHER, MISSING = GroupId("other"), GroupId("missing")
 
 
-class OtherGroup(Group):
-    """A group of a type of its own, which refuses all that it may refuse."""
-
-    def __init__(self) -> None:
-        self.group_id = OTHER
-
-    @property
-    @override
-    def type(self) -> GroupType:
-        return SimpleNamespace(value="other")  # type: ignore[return-value] # no such type is known yet
-
-    @property
-    @override
-    def is_empty(self) -> bool:
-        return True
-
-    @override
-    def is_in_states(self, states: Collection[str]) -> bool:
-        return "reconciling" in states
-
-    @override
-    def as_listed_group(self) -> ListedGroup:
-        return ListedGroup(
-            group_id=OTHER, protocol_type="p", group_state="Reconciling", group_type=self.type.value
-        )
-
-    @override
-    def validate_offset_commit(
-        self,
-        member_id: MemberId,
-        group_instance_id: GroupInstanceId | None,
-        generation_id_or_member_epoch: int,
-        *,
-        is_transactional: bool,
-        api_version: int,
-    ) -> None:
-        raise CoordinatorError(Errors.STALE_MEMBER_EPOCH)
-
-    @override
-    def validate_offset_fetch(self, member_id: str | None, member_epoch: int) -> None:
-        raise CoordinatorError(Errors.GROUP_ID_NOT_FOUND)
-
-    @override
-    def validate_offset_delete(self) -> None:
-        raise CoordinatorError(Errors.NON_EMPTY_GROUP)
-
-    @override
-    def validate_delete_group(self) -> None:
-        raise CoordinatorError(Errors.NON_EMPTY_GROUP)
-
-    @override
-    def is_subscribed_to_topic(self, topic: str) -> bool:
-        return False
-
-    @override
-    def offset_expiration_condition(self) -> OffsetExpirationCondition | None:
-        return None
-
-    @override
-    def create_group_tombstone_records(self) -> tuple[CoordinatorRecord, ...]:
-        return ()
-
-    @override
-    def check_invariants(self) -> None:
-        return
-
-
 @pytest.fixture
 def shard() -> CoordinatorShard:
-    config = GroupCoordinatorConfig(offsets_topic_num_partitions=1)
-    made = CoordinatorShard(config=config, profile=profile_for("4.4"), choices=DeterministicChoices())
+    """With a consumer group, which refuses all that it may refuse."""
+    config, profile = GroupCoordinatorConfig(offsets_topic_num_partitions=1), profile_for("4.4")
+    made = CoordinatorShard(config=config, profile=profile, choices=DeterministicChoices())
     made.partitions.of(0).ownership = Ownership.OWNED
-    made.put_group(OtherGroup())
+    member = ConsumerGroupMember(member_id=MemberId("m"), member_epoch=4)
+    made.put_group(new_consumer_group(OTHER, profile).update_member(member))
     return made
 
 
@@ -137,7 +68,7 @@ def test_a_group_of_another_type_is_no_classic_group(shard: CoordinatorShard) ->
     with pytest.raises(CoordinatorError) as error:
         get_or_maybe_create_classic_group(shard, OTHER, create_if_not_exists=True)
     assert error.value.error is Errors.GROUP_ID_NOT_FOUND
-    assert isinstance(shard.group(OTHER), OtherGroup)
+    assert isinstance(shard.group(OTHER), ConsumerGroup)
 
 
 def test_a_group_of_another_type_is_listed_and_not_described(shard: CoordinatorShard) -> None:
@@ -147,7 +78,7 @@ def test_a_group_of_another_type_is_listed_and_not_described(shard: CoordinatorS
         return {each.group_id for each in list_groups(shard, ListGroupsRequest(**filters)).groups}
 
     assert listed() == {"other", "classic"}
-    assert listed(types_filter=("OTHER",)) == {"other"}
+    assert listed(types_filter=("CONSUMER",)) == {"other"}
     assert listed(types_filter=("classic",)) == {"classic"}
     assert listed(states_filter=("Reconciling",)) == {"other"}
 
@@ -161,14 +92,8 @@ def test_a_group_is_asked_whether_it_may_be_deleted_and_committed_to(shard: Coor
         validate_delete_group(shard, OTHER)
     assert error.value.error is Errors.NON_EMPTY_GROUP
 
-    commit = OffsetCommitRequest(
-        group_id=OTHER,
-        generation_id_or_member_epoch=GenerationId(3),
-        member_id=MemberId("m"),
-        topics=(),
-    )
     with pytest.raises(CoordinatorError) as error:
-        validate_offset_commit(shard, commit, api_version=9)
+        validate_offset_commit(shard, commit({}, member_id="m", generation=5, group=OTHER), api_version=9)
     assert error.value.error is Errors.STALE_MEMBER_EPOCH
 
 
