@@ -148,6 +148,12 @@ def fetch(*partitions: int, topic: str = "t", group: str = "g", stable: bool = F
     return OffsetFetchRequest(groups=(asked,), require_stable=stable)
 
 
+def fetch_all(*groups: str) -> OffsetFetchRequest:
+    """A fetch of all topics."""
+    asked = (OffsetFetchRequestGroup(group_id=GroupId(each), topics=None) for each in groups)
+    return OffsetFetchRequest(groups=tuple(asked))
+
+
 def delete(*groups: str) -> DeleteGroupsRequest:
     return DeleteGroupsRequest(groups_names=tuple(map(GroupId, groups)))
 

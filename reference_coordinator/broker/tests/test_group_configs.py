@@ -8,9 +8,9 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId, Millis
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.group_config import GroupConfig
-from reference_coordinator.profile.group_configs import evaluate, group_configs, throw_if_invalid
+from reference_coordinator.profile.group_configs import evaluate, group_configs
 from reference_coordinator.profile.profiles import profile_for
-from reference_coordinator.profile.topic_configs import ConfigType, InvalidConfigError
+from reference_coordinator.profile.topic_configs import ConfigType
 from reference_coordinator.tests.crashing_disk import CrashingDisk
 from reference_coordinator.tests.kept_broker import KeptBroker
 from reference_coordinator.tests.wire_broker import WireClient, elected
@@ -146,6 +146,8 @@ HIGH = f"{SESSION} must be less than or equal to {MOST}"
 LONGEST_INTERVAL = "group.consumer.max.assignment.interval.ms"
 SHORTEST_HEARTBEAT = "group.consumer.min.heartbeat.interval.ms"
 STANDBY, DELIVERIES = "streams.num.standby.replicas", "share.delivery.count.limit"
+TAGS, TASK_OFFSETS = "streams.rack.aware.assignment.tags", "streams.task.offset.interval.ms"
+WARMUPS = "streams.num.warmup.replicas"
 DEAD_LETTERS = "errors.deadletterqueue.topic.name"
 RANGE = f"{SESSION} must be in the range 45000 to 60000 inclusive."
 
@@ -170,6 +172,18 @@ RANGE = f"{SESSION} must be in the range 45000 to 60000 inclusive."
         ),
         ("4.4.0", STANDBY, "3", f"{STANDBY} must be less than or equal to 2"),
         ("4.4.0", DELIVERIES, "11", f"{DELIVERIES} must be in the range 2 to 10 inclusive."),
+        ("4.4.0", TAGS, "zone, zone", f"{TAGS} must not contain duplicate tag keys."),
+        (
+            "4.4.0",
+            "streams.assignor.name",
+            "other",
+            (
+                "streams.assignor.name 'other' is not a registered task assignor. Registered assignors are: "
+                "[sticky]."
+            ),
+        ),
+        ("4.4.0", TASK_OFFSETS, "14999", f"{TASK_OFFSETS} must be greater than or equal to 15000"),
+        ("4.4.0", WARMUPS, "21", f"{WARMUPS} must be less than or equal to 20"),
         ("4.4.0", DEAD_LETTERS, "__t", f"{DEAD_LETTERS}: DLQ topic name must not start with '__'"),
     ],
 )
@@ -298,38 +312,6 @@ def test_defaults_are_within_bounds() -> None:
             assert entry.lowest.of(config) <= int(entry.config.default) <= entry.highest.of(config)
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        (
-            "streams.rack.aware.assignment.tags",
-            "zone, zone",
-            "streams.rack.aware.assignment.tags must not contain duplicate tag keys.",
-        ),
-        (
-            "streams.assignor.name",
-            "other",
-            (
-                "streams.assignor.name 'other' is not a registered task assignor. Registered assignors are: "
-                "[sticky]."
-            ),
-        ),
-        (
-            "streams.task.offset.interval.ms",
-            "14999",
-            "streams.task.offset.interval.ms must be greater than or equal to 15000",
-        ),
-        ("streams.num.warmup.replicas", "21", "streams.num.warmup.replicas must be less than or equal to 20"),
-    ],
-)
-def test_streams_groups_are_configured_within_bounds(name: str, value: str, message: str) -> None:
-    with pytest.raises(InvalidConfigError) as refused:
-        throw_if_invalid(profile_for("4.4"), {name: value}, GroupCoordinatorConfig())
-    assert str(refused.value) == message
-
-
 def test_tags_of_a_group_are_a_list() -> None:
-    found = evaluate(
-        {"streams.rack.aware.assignment.tags": "zone , rack"}, GroupCoordinatorConfig(), profile_for("4.4")
-    )
+    found = evaluate({TAGS: "zone , rack"}, GroupCoordinatorConfig(), profile_for("4.4"))
     assert found.streams_rack_aware_assignment_tags == ("zone", "rack")

@@ -120,38 +120,42 @@ def test_pending_offsets_make_a_group_too(profile: str) -> None:
     assert broker.fetch(0, stable=True) == [(-1, Errors.UNSTABLE_OFFSET_COMMIT)]
 
 
-def test_a_tombstoned_offset_is_gone_and_a_later_one_is_there(profile: str) -> None:
-    """GroupMetadataManagerTest#testLoadOffsetsWithTombstones (3.9.2)."""
-    assert loaded(profile, group_record("m"), offset(5), OFFSET_TOMBSTONE).fetch(0) == [(-1, Errors.NONE)]
-    assert loaded(profile, offset(5), OFFSET_TOMBSTONE, offset(6)).fetch(0) == [(6, Errors.NONE)]
+@pytest.mark.parametrize(
+    ("log", "found"),
+    [
+        ([group_record("m"), offset(5), OFFSET_TOMBSTONE], -1),
+        ([offset(5), OFFSET_TOMBSTONE, offset(6)], 6),
+        ([offset(5), offset(6, producer_id=7), marker(7, is_commit=True)], 6),
+        ([offset(5), offset(6, producer_id=7), marker(7, is_commit=False)], 5),
+        ([offset(50, producer_id=7), offset(99), marker(7, is_commit=True)], 99),
+        (
+            [
+                *(offset(1, producer_id=7), offset(2, producer_id=8)),
+                *(marker(8, is_commit=True), marker(7, is_commit=True)),
+            ],
+            2,
+        ),
+    ],
+    ids=[
+        "a tombstoned offset is gone",
+        "a later one is there",
+        "a transaction counts if it was committed",
+        "and does not if it was aborted",
+        "a plain offset stands against a transaction that wrote before it",
+        "of two producers who wrote last wins, not who committed last",
+    ],
+)
+def test_what_was_written_last_and_counts_is_found(
+    profile: str, log: list[CoordinatorRecord], found: int
+) -> None:
+    """GroupMetadataManagerTest and OffsetMetadataManagerTest.
 
-
-@pytest.mark.parametrize(("is_commit", "found"), [(True, 6), (False, 5)])
-def test_a_transaction_counts_if_it_was_committed(profile: str, found: int, *, is_commit: bool) -> None:
-    """GroupMetadataManagerTest#testLoadWithCommittedAndAbortedTransactionalOffsetCommits (3.9.2)."""
-    broker = loaded(profile, offset(5), offset(6, producer_id=7), marker(7, is_commit=is_commit))
-
-    assert broker.fetch(0, stable=True) == [(found, Errors.NONE)]
-
-
-def test_a_plain_offset_stands_against_a_transaction_that_wrote_before_it(profile: str) -> None:
-    """GroupMetadataManagerTest#testGroupLoadWithConsumerAndTransactionalOffsetCommitsConsumerWins (3.9.2)."""
-    broker = loaded(profile, offset(50, producer_id=7), offset(99), marker(7, is_commit=True))
-
-    assert broker.fetch(0, stable=True) == [(99, Errors.NONE)]
-
-
-def test_of_two_producers_who_wrote_last_wins_not_who_committed_last(profile: str) -> None:
-    """OffsetMetadataManagerTest#testReplayTransactionEndMarkerKeepsTheMostRecentCommittedOffset (4.3.1)."""
-    broker = loaded(
-        profile,
-        offset(1, producer_id=7),
-        offset(2, producer_id=8),
-        marker(8, is_commit=True),
-        marker(7, is_commit=True),
-    )
-
-    assert broker.fetch(0, stable=True) == [(2, Errors.NONE)]
+    There they are #testLoadOffsetsWithTombstones,
+    #testLoadWithCommittedAndAbortedTransactionalOffsetCommits and
+    #testGroupLoadWithConsumerAndTransactionalOffsetCommitsConsumerWins (3.9.2), and
+    #testReplayTransactionEndMarkerKeepsTheMostRecentCommittedOffset (4.3.1).
+    """
+    assert loaded(profile, *log).fetch(0, stable=True) == [(found, Errors.NONE)]
 
 
 @pytest.mark.parametrize(("profile", "found"), [(SCALA, 50), (JAVA, -1)])

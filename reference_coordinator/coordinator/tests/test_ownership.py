@@ -3,15 +3,9 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import GroupId
-from reference_coordinator.messages import (
-    ListGroupsRequest,
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchResponse,
-)
+from reference_coordinator.messages import ListGroupsRequest, OffsetFetchResponse
 from reference_coordinator.tests.kit import JAVA, SCALA, Broker
-from reference_coordinator.tests.requests import SESSION_MS, join
+from reference_coordinator.tests.requests import SESSION_MS, fetch_all, join
 
 
 def loading(profile: str) -> Broker:
@@ -20,22 +14,17 @@ def loading(profile: str) -> Broker:
     return broker
 
 
-def fetch_all(broker: Broker) -> Errors:
-    asked = OffsetFetchRequestGroup(group_id=GroupId("g"), topics=None)
-    call = broker.send(OffsetFetchRequest(groups=(asked,)))
-    return call.as_(OffsetFetchResponse).groups[0].error_code
-
-
 def given_by_every_api(broker: Broker) -> dict[str, object]:
     described = broker.describe(version=5)
     left = broker.leave("m")
+    fetched = broker.send(fetch_all("g")).as_(OffsetFetchResponse)
     return {
         "join": broker.join("m").error,
         "sync": broker.sync("m").error,
         "heartbeat": broker.heartbeat("m").error,
         "leave": (left.error, left.leave.members),
         "commit": broker.commit({0: 1, 1: 2}).commit_errors,
-        "fetch": fetch_all(broker),
+        "fetch": fetched.groups[0].error_code,
         "offset delete": broker.offset_delete(0).error,
         "describe": (described.error_code, described.group_state),
         "list": broker.send(ListGroupsRequest()).error,

@@ -111,18 +111,14 @@ _RECORDS: tuple[tuple[int, StreamsGroupRecord], ...] = (
 
 
 @pytest.mark.parametrize(("key_type", "record"), _RECORDS)
-def test_a_record_comes_back_as_it_was(key_type: int, record: StreamsGroupRecord) -> None:
+def test_a_record_comes_back_as_it_was_and_is_as_long_as_said(
+    key_type: int, record: StreamsGroupRecord
+) -> None:
     key, value = write_group_record(record, _PROFILE)
 
     assert int.from_bytes(key[:2], "big") == key_type
     assert type_and_name(record) == (key_type, getattr(record, "member_id", ""))
     assert read_group_record(key, value, _PROFILE) == record
-
-
-@pytest.mark.parametrize(("_", "record"), _RECORDS)
-def test_a_record_is_as_long_as_is_said(_: int, record: StreamsGroupRecord) -> None:
-    key, value = write_group_record(record, _PROFILE)
-
     assert group_record_bytes(record) == (len(key), None if value is None else len(value))
 
 

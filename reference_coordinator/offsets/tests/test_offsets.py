@@ -12,7 +12,7 @@ from reference_coordinator.messages import (
     OffsetFetchResponse,
 )
 from reference_coordinator.tests.kit import JAVA, SCALA, Broker
-from reference_coordinator.tests.requests import commit, join
+from reference_coordinator.tests.requests import commit, fetch_all, join
 
 NONE = Errors.NONE
 
@@ -214,16 +214,14 @@ def test_a_commit_that_cannot_be_written_is_reported_by_family(
 def test_null_metadata_is_stored_empty_and_leader_epochs_are_kept(broker: Broker) -> None:
     broker.commit({0: 1}, metadata=None)
 
-    asked = OffsetFetchRequestGroup(group_id=GroupId("g"), topics=None)
-    (group,) = broker.send(OffsetFetchRequest(groups=(asked,))).as_(OffsetFetchResponse).groups
+    (group,) = broker.send(fetch_all("g")).as_(OffsetFetchResponse).groups
 
     (partition,) = group.topics[0].partitions
     assert (partition.metadata, partition.committed_leader_epoch) == ("", -1)
 
 
 def test_a_missing_group_has_no_offsets_and_that_is_no_error(broker: Broker) -> None:
-    everything = OffsetFetchRequestGroup(group_id=GroupId("nope"), topics=None)
-    (group,) = broker.send(OffsetFetchRequest(groups=(everything,))).as_(OffsetFetchResponse).groups
+    (group,) = broker.send(fetch_all("nope")).as_(OffsetFetchResponse).groups
 
     assert (group.error_code, group.topics) == (NONE, ())
     assert broker.fetch(0, group="nope") == [(-1, NONE)]

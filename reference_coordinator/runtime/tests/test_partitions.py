@@ -14,13 +14,11 @@ from reference_coordinator.messages import (
     DescribeGroupsResponse,
     ListGroupsRequest,
     ListGroupsResponse,
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
     OffsetFetchResponse,
 )
 from reference_coordinator.runtime.partitions import Ownership
 from reference_coordinator.tests.kit import JAVA, SCALA, Broker
-from reference_coordinator.tests.requests import SESSION_MS, commit, delete, fetch, join
+from reference_coordinator.tests.requests import SESSION_MS, commit, delete, fetch, fetch_all, join
 
 TWO = {"offsets.topic.num.partitions": "2", "offsets.retention.check.interval.ms": "1000"}
 LOADING = Errors.COORDINATOR_LOAD_IN_PROGRESS
@@ -107,9 +105,7 @@ def test_requests_for_several_groups_are_answered_group_by_group(profile: str) -
     ids = (GroupId("a"), GroupId("b"))
 
     described = broker.send(DescribeGroupsRequest(groups=ids)).as_(DescribeGroupsResponse).groups
-    fetched = broker.send(
-        OffsetFetchRequest(groups=tuple(OffsetFetchRequestGroup(group_id=each, topics=None) for each in ids))
-    ).as_(OffsetFetchResponse)
+    fetched = broker.send(fetch_all("a", "b")).as_(OffsetFetchResponse)
 
     assert {each.group_id: (each.error_code, each.group_state) for each in described} == {
         "a": (NOT_OURS, ""),

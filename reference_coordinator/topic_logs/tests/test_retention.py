@@ -70,27 +70,23 @@ def test_records_that_are_too_old_are_deleted_at_the_next_check(orders: TopicCli
     assert orders.fetch(2).log_start_offset == 2
 
 
-def test_a_segment_stays_while_one_of_its_records_is_young(orders: TopicClient) -> None:
-    _configure(orders, retention_ms="200000")
+@pytest.mark.parametrize(
+    ("segment_ms", "start", "kept"),
+    [("604800000", 0, [b"old", b"young"]), ("1000", 1, [b"young"])],
+    ids=["a segment stays while one of its records is young", "a segment that was rolled goes"],
+)
+def test_only_segments_of_old_records_are_deleted(
+    orders: TopicClient, segment_ms: str, start: int, kept: list[bytes]
+) -> None:
+    _configure(orders, retention_ms="200000", segment_ms=segment_ms)
     _produce_now(orders, b"old")
     orders.broker.elapse(_CHECK_MS - 100_000)
     _produce_now(orders, b"young")
 
     orders.broker.elapse(100_000)
 
-    assert orders.values() == [b"old", b"young"]
-
-
-def test_segments_roll_by_time_and_only_old_ones_are_deleted(orders: TopicClient) -> None:
-    _configure(orders, retention_ms="200000", segment_ms="1000")
-    _produce_now(orders, b"old")
-    orders.broker.elapse(_CHECK_MS - 100_000)
-    _produce_now(orders, b"young")
-
-    orders.broker.elapse(100_000)
-
-    assert orders.list_offset(-2).offset == 1
-    assert orders.values(1) == [b"young"]
+    assert orders.list_offset(-2).offset == start
+    assert orders.values(start) == kept
 
 
 def test_a_log_that_is_too_large_loses_its_oldest_segments(orders: TopicClient) -> None:

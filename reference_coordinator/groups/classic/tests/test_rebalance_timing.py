@@ -107,12 +107,17 @@ def test_the_deadline_is_the_longest_rebalance_timeout_at_the_start(broker: Brok
     assert rejoining.join.generation_id == 2
 
 
-def test_dynamic_members_that_do_not_rejoin_are_dropped(broker: Broker) -> None:
-    ana, bob = broker.stable_group(join(), join(session_ms=60_000))
+@pytest.mark.parametrize("how", ["misses the deadline", "falls silent", "leaves"])
+def test_a_rebalance_ends_without_a_dynamic_member_that(broker: Broker, how: str) -> None:
+    ana, bob = broker.stable_group(join(), join(session_ms=SESSION_MS if how == "falls silent" else 60_000))
     rejoining = broker.join(ana)
 
-    broker.elapse(REBALANCE_MS)
+    if how == "leaves":
+        broker.leave(bob)
+    else:
+        broker.elapse(REBALANCE_MS if how == "misses the deadline" else SESSION_MS)
 
+    assert rejoining.join.generation_id == 2
     assert [each.member_id for each in rejoining.join.members] == [ana]
     assert broker.heartbeat(bob, 2).error is Errors.UNKNOWN_MEMBER_ID
 
@@ -206,24 +211,6 @@ def test_a_pending_member_outlives_the_rebalance_it_delayed(broker: Broker) -> N
 
     assert rejoining.join.generation_id == 2
     assert broker.join(pending).is_parked
-
-
-def test_the_session_of_who_is_missing_may_end_a_rebalance(broker: Broker) -> None:
-    ana, _ = broker.stable_group(join(), join())
-    rejoining = broker.join(ana)
-
-    broker.elapse(SESSION_MS)
-
-    assert [each.member_id for each in rejoining.join.members] == [ana]
-
-
-def test_the_last_who_is_missing_may_leave(broker: Broker) -> None:
-    ana, bob = broker.stable_group(join(), join())
-    rejoining = broker.join(ana)
-
-    broker.leave(bob)
-
-    assert rejoining.join.generation_id == 2
 
 
 def test_heartbeats_keep_who_is_missing_alive_until_the_deadline(broker: Broker) -> None:

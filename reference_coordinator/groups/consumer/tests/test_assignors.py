@@ -173,6 +173,18 @@ def test_members_may_come_in_the_order_in_which_they_are_put() -> None:
     assert assign("uniform", in_order, topics, NEWEST) == assign("uniform", turned, topics, NEWEST)
 
 
+SEEDS = st.integers(min_value=0, max_value=2**32)
+
+
+def of_one_subscription(seed: int) -> tuple[Random, Group]:
+    """A group for the uniform assignor whose members subscribe alike, and chance to go on with."""
+    random = Random(seed)
+    group = a_group(random, most=SMALL)
+    while group.subscription_type is SubscriptionType.HETEROGENEOUS:
+        group = a_group(random, most=SMALL)
+    return random, replace(group, assignor="uniform", removed=())
+
+
 def partitions_of(made: Mapping[MemberId, Assignment]) -> Counter[tuple[TopicId, int]]:
     return Counter(
         (topic_id, partition)
@@ -188,7 +200,7 @@ def assignment_of(group: Group) -> dict[MemberId, Assignment]:
     return dict(answer)
 
 
-@given(st.integers(min_value=0, max_value=2**32))
+@given(SEEDS)
 def test_every_subscribed_partition_has_one_owner_who_subscribes_to_it(seed: int) -> None:
     group = a_group(Random(seed), most=SMALL)
     members = group.spec().members
@@ -204,23 +216,18 @@ def test_every_subscribed_partition_has_one_owner_who_subscribes_to_it(seed: int
     assert all(has.keys() <= set(members[owner].subscribed_topic_ids) for owner, has in made.items())
 
 
-@given(st.integers(min_value=0, max_value=2**32))
+@given(SEEDS)
 def test_uniform_is_balanced_within_one_where_all_subscribe_alike(seed: int) -> None:
-    group = replace(a_group(Random(seed), most=SMALL), assignor="uniform")
-    if group.subscription_type is SubscriptionType.HETEROGENEOUS:
-        return
+    _, group = of_one_subscription(seed)
 
     sizes = [sum(map(len, assignment.values())) for assignment in assignment_of(group).values()]
 
     assert max(sizes) - min(sizes) <= 1
 
 
-@given(st.integers(min_value=0, max_value=2**32))
+@given(SEEDS)
 def test_uniform_changes_nothing_if_nothing_changed(seed: int) -> None:
-    random = Random(seed)
-    group = replace(a_group(random, most=SMALL), assignor="uniform", removed=())
-    if group.subscription_type is SubscriptionType.HETEROGENEOUS:
-        return
+    _, group = of_one_subscription(seed)
     made = assignment_of(group)
     again = replace(
         group,
@@ -232,12 +239,9 @@ def test_uniform_changes_nothing_if_nothing_changed(seed: int) -> None:
     assert as_sets(assignment_of(again)) == as_sets(made)
 
 
-@given(st.integers(min_value=0, max_value=2**32))
+@given(SEEDS)
 def test_uniform_moves_partitions_to_a_newcomer_alone(seed: int) -> None:
-    random = Random(seed)
-    group = replace(a_group(random, most=SMALL), assignor="uniform", removed=())
-    if group.subscription_type is SubscriptionType.HETEROGENEOUS:
-        return
+    random, group = of_one_subscription(seed)
     made = assignment_of(group)
     later = next_group(random, group, made)
     newcomers = later.members.keys() - group.members.keys()
@@ -250,11 +254,10 @@ def test_uniform_moves_partitions_to_a_newcomer_alone(seed: int) -> None:
         assert after[member_id] <= had
 
 
-@given(st.integers(min_value=0, max_value=2**32))
+@given(SEEDS)
 def test_uniform_leaves_those_who_stay_what_they_had(seed: int) -> None:
-    random = Random(seed)
-    group = replace(a_group(random, most=SMALL), assignor="uniform", removed=())
-    if group.subscription_type is SubscriptionType.HETEROGENEOUS or len(group.members) < 2:
+    random, group = of_one_subscription(seed)
+    if len(group.members) == 1:
         return
     made = assignment_of(group)
     leaver = random.choice([*group.members])
