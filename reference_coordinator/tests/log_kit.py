@@ -31,6 +31,7 @@ from reference_coordinator.log.directory import DirectoryStore
 from reference_coordinator.log.inspection import LoadedGroup, load_log
 from reference_coordinator.log.offsets_log import MarkerHeader, OffsetsLog
 from reference_coordinator.log.segments import ENDS_NAME
+from reference_coordinator.log.serde import read_record
 from reference_coordinator.profile.profiles import profile_for
 
 GROUP = GroupId("g")
@@ -132,3 +133,8 @@ def groups_in(log: OffsetsLog, profile: str = "4.4") -> tuple[LoadedGroup, ...]:
 def never_noted(directory: Path) -> None:
     """Have a directory as a kill leaves it in the middle of an append, which was not acknowledged."""
     (directory / ENDS_NAME).unlink()
+
+
+def read(key: bytes | None, value: bytes | None, profile: str = "4.4") -> CoordinatorRecord | None:
+    """Read a record without a producer as a release reads it."""
+    return read_record(key, value, producer_id=NO_PRODUCER_ID, profile=profile_for(profile))

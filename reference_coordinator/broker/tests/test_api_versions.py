@@ -36,7 +36,6 @@ KAFKA_3_9_2 = {
     Api.OFFSET_DELETE: (0, 0),
     Api.DESCRIBE_CLUSTER: (0, 1),
     Api.DESCRIBE_ACLS: (0, 3),
-    Api.DESCRIBE_ACLS: (0, 3),
     Api.CREATE_ACLS: (0, 3),
     Api.DESCRIBE_CONFIGS: (0, 4),
     Api.DESCRIBE_LOG_DIRS: (0, 4),
@@ -141,8 +140,6 @@ def test_a_profile_advertises_what_the_release_was_seen_to_advertise(
         ("4.1", Api.OFFSET_COMMIT, (2, 9)),
         ("4.2", Api.OFFSET_COMMIT, (2, 10)),
         ("2.4", Api.LIST_GROUPS, (0, 3)),
-        ("4.3", Api.DELETE_GROUPS, (0, 2)),
-        ("4.4", Api.DELETE_GROUPS, (0, 3)),
         ("2.4", Api.TXN_OFFSET_COMMIT, (0, 2)),
         ("2.5", Api.TXN_OFFSET_COMMIT, (0, 3)),
         ("2.7", Api.ADD_OFFSETS_TO_TXN, (0, 2)),
@@ -151,8 +148,6 @@ def test_a_profile_advertises_what_the_release_was_seen_to_advertise(
         ("3.8", Api.INIT_PRODUCER_ID, (0, 5)),
         ("4.1", Api.SHARE_GROUP_HEARTBEAT, (1, 1)),
         ("4.1", Api.DESCRIBE_SHARE_GROUP_OFFSETS, (0, 0)),
-        ("4.3", Api.TXN_OFFSET_COMMIT, (0, 5)),
-        ("4.4", Api.TXN_OFFSET_COMMIT, (0, 6)),
     ],
 )
 def test_a_range_changes_in_the_release_that_changed_it(

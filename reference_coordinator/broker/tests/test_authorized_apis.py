@@ -20,7 +20,7 @@ def as_ana(broker: WireBroker) -> WireClient:
     return WireClient(broker, broker.listener.connected(client_host="127.0.0.1", principal="User:ana"))
 
 
-def allow(broker: WireBroker, resource_type: int, name: str, operation: int) -> None:
+def created_acl(broker: WireBroker, resource_type: int, name: str, operation: int) -> Any:  # noqa: ANN401
     creation: dict[str, Any] = {
         "resource_type": resource_type,
         "resource_name": name,
@@ -30,7 +30,11 @@ def allow(broker: WireBroker, resource_type: int, name: str, operation: int) -> 
         "permission_type": 3,
     }
     (result,) = broker.connect().ask("create_acls", 2, creations=(creation,)).results
-    assert result.error_code == 0
+    return result
+
+
+def allow(broker: WireBroker, resource_type: int, name: str, operation: int) -> None:
+    assert created_acl(broker, resource_type, name, operation).error_code == 0
 
 
 def test_topics_that_may_not_be_seen_are_left_out_of_all_and_refused_by_name() -> None:
@@ -128,15 +132,8 @@ def test_an_entry_that_is_there_is_not_added_twice() -> None:
 
 
 def test_an_entry_names_the_cluster_by_its_only_name() -> None:
-    creation = {
-        "resource_type": CLUSTER,
-        "resource_name": "mine",
-        "principal": "User:ana",
-        "host": "*",
-        "operation": 2,
-        "permission_type": 3,
-    }
-    (result,) = secured().connect().ask("create_acls", 2, creations=(creation,)).results
+    result = created_acl(secured(), CLUSTER, "mine", 2)
+
     assert result.error_code == 42
     assert "kafka-cluster" in result.error_message
 

@@ -4,22 +4,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from reference_coordinator.broker.cluster import Cluster
-from reference_coordinator.broker.cluster_state import Node
 from reference_coordinator.broker_messages import CreatableTopic, CreateTopicsRequest
 from reference_coordinator.coordinator.coordinator import GroupCoordinator
-from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.effects import Effect, Respond
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis, ResponseToken
 from reference_coordinator.core.metadata_image import MetadataImage
 from reference_coordinator.messages import RequestContext
-from reference_coordinator.profile.config import GroupCoordinatorConfig
-from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.tests.crashing_disk import CrashingDisk
 from reference_coordinator.tests.kept_broker import KeptBroker
 from reference_coordinator.tests.wire_broker import WireBroker, WireClient, elected
-from reference_coordinator.tests.wire_client import request_frame
+from reference_coordinator.tests.wire_cluster import WireCluster
 from reference_coordinator.tests.wire_tools import SET, alter, create
 
 CONTEXT = RequestContext(api_version=7, client_id="client", client_host="/127.0.0.1")
@@ -136,23 +131,17 @@ def test_nothing_else_is_news_of_topics(heard: Heard, client: WireClient) -> Non
 
 
 def test_every_broker_hears_of_a_topic(heard: Heard) -> None:
-    cluster = Cluster(
-        profile=profile_for("4.4.0"),
-        config=GroupCoordinatorConfig(),
-        choices=DeterministicChoices(),
-        nodes=[Node(node_id=number, host="localhost", port=9092 + number) for number in (1, 2)],
-        topics={"orders": 3},
-    )
-    first, second = (cluster.connected(number, client_host="127.0.0.1") for number in (1, 2))
-    for connection in (first, second):
-        cluster.received(connection, request_frame("metadata", 9, topics=None), now_ms=Millis(0))
+    cluster = WireCluster("4.4.0")
+    clients = [cluster.client(node_id) for node_id in (1, 2, 3)]
+    for client in clients:
+        client.ask("metadata", 9, topics=None)
     heard.clear()
 
     topic = {"name": "new", "num_partitions": 1, "replication_factor": 1}
-    cluster.received(first, request_frame("create_topics", 7, topics=(topic,)), now_ms=Millis(1))
+    clients[0].ask("create_topics", 7, topics=(topic,))
 
-    assert [changed for _, _, changed in heard] == [{"new"}, {"new"}]
-    assert len({id(coordinator) for coordinator, _, _ in heard}) == 2
+    assert [changed for _, _, changed in heard] == [{"new"}] * 3
+    assert len({id(coordinator) for coordinator, _, _ in heard}) == 3
 
 
 def test_a_broker_that_starts_anew_hears_of_all_topics(heard: Heard) -> None:

@@ -30,19 +30,13 @@ from reference_coordinator.core.consumer_records import (
     TopicMetadata,
     TopicPartitions,
 )
-from reference_coordinator.core.ids import NO_PRODUCER_ID, GroupId, GroupInstanceId, MemberId, Millis, TopicId
-from reference_coordinator.core.records import CoordinatorRecord
+from reference_coordinator.core.ids import GroupId, GroupInstanceId, MemberId, Millis, TopicId
 from reference_coordinator.log.memory import compacted
 from reference_coordinator.log.offsets_log import OffsetsLog
-from reference_coordinator.log.serde import (
-    UnreadableRecordError,
-    UnwritableRecordError,
-    read_record,
-    write_record,
-)
+from reference_coordinator.log.serde import UnreadableRecordError, UnwritableRecordError, write_record
 from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.runtime.group_record_sizes import group_record_bytes
-from reference_coordinator.tests.log_kit import append, committed, opened
+from reference_coordinator.tests.log_kit import append, committed, opened, read
 
 GROUP, MEMBER_ID, NOW = GroupId("g"), MemberId("m"), Millis(1_700_000_000_123)
 TOPIC_ID = TopicId("01020304-0506-0708-090a-0b0c0d0e0f10")
@@ -199,10 +193,6 @@ MADE_BY_KAFKA = [
     ),
 ]
 EPOCH_KEY = bytes.fromhex("0003000167")
-
-
-def read(key: bytes | None, value: bytes | None, profile: str = "4.4") -> CoordinatorRecord | None:
-    return read_record(key, value, producer_id=NO_PRODUCER_ID, profile=profile_for(profile))
 
 
 @pytest.mark.parametrize(("record", "key", "value"), MADE_BY_KAFKA)

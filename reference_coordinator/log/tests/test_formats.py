@@ -8,7 +8,7 @@ from typing import Any
 import cramjam
 import pytest
 
-from reference_coordinator.core.ids import NO_PRODUCER_ID, GenerationId, Millis
+from reference_coordinator.core.ids import GenerationId, Millis
 from reference_coordinator.core.records import CoordinatorRecord, GroupMetadataRecord, OffsetCommitRecord
 from reference_coordinator.log import codecs
 from reference_coordinator.log.batches import LogBatch, UnreadableRecord, UnwritableBatchError
@@ -22,7 +22,7 @@ from reference_coordinator.log.record_batch import (
     decode_batch,
     encode_batch,
 )
-from reference_coordinator.log.serde import UnreadableRecordError, read_record, write_record
+from reference_coordinator.log.serde import UnreadableRecordError, write_record
 from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.tests.log_kit import (
     EMPTY,
@@ -34,6 +34,7 @@ from reference_coordinator.tests.log_kit import (
     committed,
     in_transaction,
     marker,
+    read,
 )
 
 OFFSET_KEY = bytes.fromhex("0001 0002 7331 0001 74 00000000")
@@ -42,16 +43,10 @@ GROUP_KEY = bytes.fromhex("0002 0001 67")
 TOPIC_ID = "00112233-4455-6677-8899-aabbccddeeff"
 
 
-def read(key: bytes | None, value: bytes | None, profile: str = "4.4") -> CoordinatorRecord | None:
-    return read_record(key, value, producer_id=NO_PRODUCER_ID, profile=profile_for(profile))
-
-
 def kafka_pythons(batch: RecordBatch) -> Any:  # noqa: ANN401 - a class without types
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # its import uses what Python 3.11 deprecates
-        from kafka.record.default_records import (  # type: ignore[import-untyped] # noqa: PLC0415 - as said
-            DefaultRecordBatch,
-        )
+        from kafka.record.default_records import DefaultRecordBatch  # type: ignore[import-untyped] # noqa: PLC0415 - as said
 
     return DefaultRecordBatch(encode_batch(batch))
 

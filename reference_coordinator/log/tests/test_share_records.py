@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from reference_coordinator.core.consumer_records import MemberState, TopicMetadata
-from reference_coordinator.core.ids import NO_PRODUCER_ID, GroupId, MemberId, Millis, TopicId
+from reference_coordinator.core.ids import GroupId, MemberId, Millis, TopicId
 from reference_coordinator.core.share_records import (
     ShareGroupCurrentMemberAssignmentRecord,
     ShareGroupMemberMetadataRecord,
@@ -20,9 +20,10 @@ from reference_coordinator.core.share_records import (
     TopicInfo,
     TopicPartitionsInfo,
 )
-from reference_coordinator.log.serde import UnreadableRecordError, read_record, write_record
+from reference_coordinator.log.serde import UnreadableRecordError, write_record
 from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.runtime.group_record_sizes import group_record_bytes
+from reference_coordinator.tests.log_kit import read
 
 GROUP, MEMBER = GroupId("g"), MemberId("m")
 TOPIC = TopicId("00000000-0000-0000-0000-00000000000a")
@@ -70,10 +71,10 @@ OF_TOPICS = (VALUES[0], TOMBSTONES[0])
 
 @pytest.mark.parametrize("record", [*VALUES, *TOMBSTONES], ids=str)
 def test_a_record_is_read_as_it_was_written(record: ShareGroupRecord) -> None:
-    profile = profile_for("4.0" if record in OF_TOPICS else "4.3")
-    key, value = write_record(record, profile)
+    profile = "4.0" if record in OF_TOPICS else "4.3"
+    key, value = write_record(record, profile_for(profile))
 
-    assert read_record(key, value, producer_id=NO_PRODUCER_ID, profile=profile) == record
+    assert read(key, value, profile) == record
     assert int.from_bytes(key[:2], "big") in range(9, 16)
     assert group_record_bytes(record) == (len(key), None if value is None else len(value))
 
@@ -88,7 +89,7 @@ def test_what_a_release_does_not_have_it_skips(
 ) -> None:
     key, value = write_record(record, profile_for(written_by))
 
-    assert read_record(key, value, producer_id=NO_PRODUCER_ID, profile=profile_for(read_by)) is None
+    assert read(key, value, read_by) is None
 
 
 @pytest.mark.parametrize("value", [b"", b"\0\1", b"\0\0\0"])
@@ -96,4 +97,4 @@ def test_a_damaged_record_is_unreadable(value: bytes) -> None:
     key, _ = write_record(VALUES[2], profile_for("4.3"))
 
     with pytest.raises(UnreadableRecordError):
-        read_record(key, value, producer_id=NO_PRODUCER_ID, profile=profile_for("4.3"))
+        read(key, value, "4.3")

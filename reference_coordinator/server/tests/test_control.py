@@ -5,14 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from reference_coordinator.broker.cluster import Cluster
-from reference_coordinator.broker.cluster_state import Node
-from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.ids import Millis
-from reference_coordinator.profile.config import GroupCoordinatorConfig
-from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.server.control import Control
-from reference_coordinator.tests.wire_client import request_frame
+from reference_coordinator.tests.wire_cluster import WireCluster
 
 NOW = Millis(0)
 TIMEOUT_S = 10
@@ -22,16 +17,7 @@ class Reported:
     """A cluster of three, and somebody who tells it things."""
 
     def __init__(self) -> None:
-        self.cluster = Cluster(
-            profile=profile_for("4.4"),
-            config=GroupCoordinatorConfig.from_properties({}),
-            choices=DeterministicChoices(),
-            nodes=[Node(node_id=each, host="localhost", port=9090 + each) for each in (1, 2, 3)],
-        )
-        connection = self.cluster.connected(1, client_host="127.0.0.1")
-        for key_type in (0, 1):
-            frame = request_frame("find_coordinator", 1, key="g", key_type=key_type)
-            self.cluster.received(connection, frame, now_ms=NOW)
+        self.cluster = WireCluster("4.4").cluster
         self._heard = socket.socket(type=socket.SOCK_DGRAM)
         self._heard.bind(("127.0.0.1", 0))
         self._telling = socket.socket(type=socket.SOCK_DGRAM)
