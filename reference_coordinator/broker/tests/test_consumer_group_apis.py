@@ -6,8 +6,6 @@ from uuid import UUID
 
 import pytest
 
-from reference_coordinator.broker.broker_apis import Broker
-from reference_coordinator.broker.cluster_state import ClusterState, Node
 from reference_coordinator.broker.consumer_group_apis import (
     handle_consumer_group_describe,
     handle_consumer_group_heartbeat,
@@ -30,8 +28,8 @@ from reference_coordinator.messages.consumer_groups import (
     ConsumerGroupHeartbeatResponseTopicPartitions,
 )
 from reference_coordinator.profile.api_versions import Api, served_ranges
-from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import profile_for
+from reference_coordinator.tests.wire_broker import WireBroker
 from reference_coordinator.tests.wire_client import received, written
 
 TOPIC_ID = TopicId("6bd2e1c5-5e0a-4bd5-8cde-6a4ae2f2b0aa")
@@ -167,22 +165,12 @@ def test_a_description_is_written_whole() -> None:
     assert not hasattr(old.members[0], "member_type")
 
 
-def broker(profile: str, **properties: str) -> Broker:
-    named = {name.replace("_", "."): value for name, value in properties.items()}
-    return Broker(
-        node=Node(node_id=1, host="localhost", port=9092),
-        ranges=RANGES,
-        cluster=ClusterState(),
-        config=GroupCoordinatorConfig.from_properties(named),
-        profile=profile_for(profile),
-    )
-
-
 def test_the_coordinator_is_asked_where_the_protocol_is_enabled() -> None:
     described = ConsumerGroupDescribeRequest(group_ids=(GroupId("g"),))
 
     for profile in ("4.0.0", "4.4"):
-        routed = handle_consumer_group_heartbeat(broker(profile), HEARTBEAT)
+        broker = WireBroker(profile).listener.apis.broker
+        routed = handle_consumer_group_heartbeat(broker, HEARTBEAT)
         assert isinstance(routed, Forward)
         assert routed.request == HEARTBEAT
-        assert isinstance(handle_consumer_group_describe(broker(profile), described), Forward)
+        assert isinstance(handle_consumer_group_describe(broker, described), Forward)

@@ -97,7 +97,6 @@ MADE_BY_KAFKA = [
     pytest.param(
         replace(EPOCH, metadata_hash=-2), "0003000167", "000000000007010008fffffffffffffffe", id="epoch_hash"
     ),
-    pytest.param(ConsumerGroupMetadataTombstone(group_id=GROUP), "0003000167", None, id="epoch_gone"),
     pytest.param(
         TOPICS,
         "0004000167",
@@ -116,9 +115,6 @@ MADE_BY_KAFKA = [
         id="topics_racks",
     ),
     pytest.param(
-        ConsumerGroupPartitionMetadataTombstone(group_id=GROUP), "0004000167", None, id="topics_gone"
-    ),
-    pytest.param(
         JOINED,
         "000500016700016d",
         "0000000007636c69656e740b2f3132372e302e302e31030261026201000493e00001000100",
@@ -131,12 +127,6 @@ MADE_BY_KAFKA = [
         "0012010000afc8020672616e6765040001020000",
         id="member_full",
     ),
-    pytest.param(
-        ConsumerGroupMemberMetadataTombstone(group_id=GROUP, member_id=MEMBER_ID),
-        "000500016700016d",
-        None,
-        id="member_gone",
-    ),
     pytest.param(TARGET_EPOCH, "0006000167", "00000000000900", id="target_epoch"),
     pytest.param(
         replace(TARGET_EPOCH, assignment_timestamp_ms=NOW),
@@ -145,22 +135,10 @@ MADE_BY_KAFKA = [
         id="target_epoch_time",
     ),
     pytest.param(
-        ConsumerGroupTargetAssignmentMetadataTombstone(group_id=GROUP),
-        "0006000167",
-        None,
-        id="target_epoch_gone",
-    ),
-    pytest.param(
         TARGET,
         "000700016700016d",
         "0000020102030405060708090a0b0c0d0e0f100300000000000000020000",
         id="target",
-    ),
-    pytest.param(
-        ConsumerGroupTargetAssignmentMemberTombstone(group_id=GROUP, member_id=MEMBER_ID),
-        "000700016700016d",
-        None,
-        id="target_gone",
     ),
     pytest.param(
         CURRENT,
@@ -177,20 +155,24 @@ MADE_BY_KAFKA = [
         id="current_epochs",
     ),
     pytest.param(
-        ConsumerGroupCurrentMemberAssignmentTombstone(group_id=GROUP, member_id=MEMBER_ID),
-        "000800016700016d",
-        None,
-        id="current_gone",
-    ),
-    pytest.param(
         EXPRESSION, "00100001670003782e2a", "000003037861037862000000000000002a0000018bcfe5687b00", id="regex"
     ),
-    pytest.param(
-        ConsumerGroupRegularExpressionTombstone(group_id=GROUP, regular_expression="x.*"),
-        "00100001670003782e2a",
-        None,
-        id="regex_gone",
-    ),
+]
+OF_MEMBER = {"group_id": GROUP, "member_id": MEMBER_ID}
+MADE_BY_KAFKA += [
+    pytest.param(tombstone, key, None, id=type(tombstone).__name__)
+    for tombstone, key in (
+        (ConsumerGroupMetadataTombstone(group_id=GROUP), "0003000167"),
+        (ConsumerGroupPartitionMetadataTombstone(group_id=GROUP), "0004000167"),
+        (ConsumerGroupMemberMetadataTombstone(**OF_MEMBER), "000500016700016d"),
+        (ConsumerGroupTargetAssignmentMetadataTombstone(group_id=GROUP), "0006000167"),
+        (ConsumerGroupTargetAssignmentMemberTombstone(**OF_MEMBER), "000700016700016d"),
+        (ConsumerGroupCurrentMemberAssignmentTombstone(**OF_MEMBER), "000800016700016d"),
+        (
+            ConsumerGroupRegularExpressionTombstone(group_id=GROUP, regular_expression="x.*"),
+            "00100001670003782e2a",
+        ),
+    )
 ]
 EPOCH_KEY = bytes.fromhex("0003000167")
 

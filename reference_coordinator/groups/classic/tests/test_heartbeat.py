@@ -97,12 +97,6 @@ def test_a_parked_member_is_of_generation_0_at_first(
     assert broker.heartbeat(member_id, generation).error is reported
 
 
-def test_an_empty_group_knows_nobody(broker: Broker) -> None:
-    broker.commit({0: 1})
-
-    assert broker.heartbeat("bogus", 0).error is Errors.UNKNOWN_MEMBER_ID
-
-
 def test_a_commit_counts_as_a_heartbeat(broker: Broker) -> None:
     (ana,) = broker.stable_group(join())
     broker.elapse(SESSION_MS - 1)

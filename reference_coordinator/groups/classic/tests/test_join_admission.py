@@ -25,15 +25,6 @@ def test_a_dynamic_member_is_given_an_id_to_come_back_with(broker: Broker) -> No
     assert [each.member_id for each in second.join.members] == [first.member_id]
 
 
-def test_before_version_4_a_dynamic_member_is_let_in_at_once(broker: Broker) -> None:
-    assert broker.send(join(), version=3).is_parked
-    assert broker.state() == "PreparingRebalance"
-
-
-def test_a_static_member_is_let_in_at_once(broker: Broker) -> None:
-    assert broker.join(instance="i").is_parked
-
-
 def test_pending_members_do_not_disturb_a_stable_group(broker: Broker) -> None:
     (ana,) = broker.stable_group(join())
 
@@ -177,13 +168,6 @@ def test_a_heartbeat_shortens_how_long_a_new_member_is_parked(broker: Broker, *,
     assert newcomer.is_parked is not expires
     if expires:
         assert newcomer.error is Errors.UNKNOWN_MEMBER_ID
-
-
-def test_a_join_repeated_without_an_id_leaves_a_zombie(broker: Broker) -> None:
-    members = broker.joined_members(join(), join())
-
-    assert len(broker.describe().members) == 2
-    assert len(set(members)) == 2
 
 
 @pytest.mark.parametrize(("profile", "prefix"), [("2.4.1", "null"), ("3.0", "null"), (SCALA, ""), (JAVA, "")])

@@ -41,12 +41,6 @@ def test_a_leader_that_rejoins_rebalances_even_if_unchanged(broker: Broker) -> N
     assert broker.heartbeat(bob).error is Errors.REBALANCE_IN_PROGRESS
 
 
-def test_a_lone_leader_that_rejoins_is_answered_at_once(broker: Broker) -> None:
-    (ana,) = broker.stable_group(join())
-
-    assert broker.join(ana).join.generation_id == 2
-
-
 def test_who_rejoins_before_syncing_gets_its_result_again(broker: Broker) -> None:
     ana, bob = broker.joined_members(join(), join())
 

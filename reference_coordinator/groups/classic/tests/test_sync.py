@@ -135,6 +135,7 @@ def test_an_empty_group_knows_nobody(broker: Broker) -> None:
     broker.join()
 
     assert broker.sync("", 0).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.heartbeat("bogus", 0).error is Errors.UNKNOWN_MEMBER_ID
     assert broker.sync("bogus", group="other").error is Errors.UNKNOWN_MEMBER_ID
 
 
