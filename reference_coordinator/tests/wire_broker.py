@@ -74,3 +74,8 @@ class WireClient(Client):
     def close(self) -> None:
         """Go away."""
         self.broker.take(self.broker.listener.disconnected(self.connection, now_ms=self.broker.now_ms))
+
+
+def connected(profile: str = "3.9", **properties: str) -> WireClient:
+    """Return a client of a broker that coordinates groups."""
+    return elected(profile, **properties).connect()

@@ -5,14 +5,10 @@ from typing import Any
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.tests.wire_broker import WireClient, elected
+from reference_coordinator.tests.wire_broker import WireClient, connected
 
 UNKNOWN = Errors.UNKNOWN_TOPIC_OR_PARTITION
 REFUSED = Errors.UNSUPPORTED_VERSION
-
-
-def connected(profile: str, **properties: str) -> WireClient:
-    return elected(profile, **properties).connect()
 
 
 def commit(

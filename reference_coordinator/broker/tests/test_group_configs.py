@@ -13,7 +13,7 @@ from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.profile.topic_configs import ConfigType
 from reference_coordinator.tests.crashing_disk import CrashingDisk
 from reference_coordinator.tests.kept_broker import KeptBroker
-from reference_coordinator.tests.wire_broker import WireClient, elected
+from reference_coordinator.tests.wire_broker import WireClient, connected
 from reference_coordinator.tests.wire_tools import APPEND, BROKER, DELETE, GROUP, SET, alter_group, described
 
 OF_BROKER, BY_DEFAULT, OF_GROUP = 4, 5, 8
@@ -35,10 +35,6 @@ def what_coordinators_hear(monkeypatch: pytest.MonkeyPatch) -> Heard:
 
     monkeypatch.setattr(GroupCoordinator, "on_group_configs", on_group_configs)
     return heard
-
-
-def connected(profile: str = "4.4.0", **properties: str) -> WireClient:
-    return elected(profile, **properties).connect()
 
 
 def values(client: WireClient, *keys: str, name: str = "g") -> dict[str, tuple[str, int]]:
@@ -99,15 +95,15 @@ def test_a_broker_is_described_with_the_properties_that_its_release_has(profile:
 def test_an_internal_property_is_described_where_the_broker_was_given_it() -> None:
     name = "group.consumer.regex.refresh.interval.ms"
 
-    (without,) = described(connected(), (BROKER, "1", (name,)))
-    (result,) = described(connected(**{name: "10000"}), (BROKER, "1", (name,)))
+    (without,) = described(connected("4.4.0"), (BROKER, "1", (name,)))
+    (result,) = described(connected("4.4.0", **{name: "10000"}), (BROKER, "1", (name,)))
 
     assert without.configs == ()
     assert [(each.value, each.config_source) for each in result.configs] == [("10000", OF_BROKER)]
 
 
 def test_the_coordinator_hears_of_changes(heard: Heard) -> None:
-    client = connected()
+    client = connected("4.4.0")
 
     assert alter_group(client, (SESSION, SET, "50000"), (INTERVAL, SET, "0")).error_code == Errors.NONE
     alter_group(client, (SESSION, DELETE, None), (HEARTBEAT, SET, "6000"))
@@ -131,7 +127,7 @@ def test_what_java_trims_is_no_part_of_a_number(profile: str, heard: Heard) -> N
 
 
 def test_who_only_validates_changes_nothing(heard: Heard) -> None:
-    client = connected()
+    client = connected("4.4.0")
 
     assert alter_group(client, (SESSION, SET, "50000"), validate_only=True).error_code == Errors.NONE
     assert alter_group(client, (SESSION, SET, "1"), validate_only=True).error_code == Errors.INVALID_CONFIG
@@ -221,14 +217,14 @@ def test_before_4_4_what_is_not_configured_is_checked_with_defaults_that_the_bro
 
 
 def test_what_is_no_list_cannot_be_appended_to() -> None:
-    answer = alter_group(connected(), (SESSION, APPEND, "50000"))
+    answer = alter_group(connected("4.4.0"), (SESSION, APPEND, "50000"))
 
     assert answer.error_code == Errors.INVALID_CONFIG
     assert answer.error_message == f"Can't APPEND to key {SESSION} because its type is not LIST."
 
 
 def test_a_group_without_a_name_is_refused() -> None:
-    client = connected()
+    client = connected("4.4.0")
 
     answer = alter_group(client, (SESSION, SET, "50000"), name="")
     (shown,) = described(client, (GROUP, "", None))
@@ -241,7 +237,7 @@ def test_a_group_without_a_name_is_refused() -> None:
 
 
 def test_internal_configurations_are_described_where_somebody_has_set_them() -> None:
-    client = connected()
+    client = connected("4.4.0")
     name = "consumer.assignor.offload.enable"
 
     assert values(client, name) == {}
@@ -286,7 +282,7 @@ def test_configurations_outlive_the_process(heard: Heard) -> None:
 
 
 def test_a_broker_that_starts_anew_hears_of_configurations(heard: Heard) -> None:
-    client = connected()
+    client = connected("4.4.0")
     alter_group(client, (SESSION, SET, "50000"))
     heard.clear()
 

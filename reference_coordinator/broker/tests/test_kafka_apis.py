@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.tests.wire_broker import PORT, WireBroker, WireClient, elected
+from reference_coordinator.tests.wire_broker import PORT, WireBroker, WireClient, connected, elected
 
 INVALID_REQUEST_TEXT = "This most likely occurs because of a request being malformed"
 
@@ -102,7 +102,7 @@ def test_an_empty_batch_creates_nothing() -> None:
     ],
 )
 def test_a_type_that_is_unknown_or_too_new_is_refused(profile: str, key_type: int, error: Errors) -> None:
-    refused = elected(profile).connect().ask("find_coordinator", 3, key="g", key_type=key_type)
+    refused = connected(profile).ask("find_coordinator", 3, key="g", key_type=key_type)
 
     assert (refused.error_code, refused.node_id) == (error, -1)
     assert refused.error_message
@@ -127,12 +127,7 @@ def test_an_unknown_type_has_a_text_even_in_a_batch(client: WireClient) -> None:
     ],
 )
 def test_nobody_coordinates_share_groups(profile: str, key: str, error: int) -> None:
-    (share,) = (
-        elected(profile)
-        .connect()
-        .ask("find_coordinator", 6, key_type=2, coordinator_keys=(key,))
-        .coordinators
-    )
+    (share,) = connected(profile).ask("find_coordinator", 6, key_type=2, coordinator_keys=(key,)).coordinators
 
     assert (share.error_code, share.error_message, share.node_id) == (error, "", -1)
 
@@ -245,7 +240,7 @@ def test_an_offset_commit_mixes_refused_and_judged_partitions_topic_by_topic(bro
 
 
 def test_an_offset_commit_by_topic_id_is_judged_by_name_and_answered_by_id() -> None:
-    client = elected("4.2").connect()
+    client = connected("4.2")
     topic_id = topic_id_of(client, "orders")
     unknown_id = UUID(int=1)
 
@@ -261,7 +256,7 @@ def test_an_offset_commit_by_topic_id_is_judged_by_name_and_answered_by_id() -> 
 
 
 def test_an_offset_fetch_by_topic_id_is_answered_by_id() -> None:
-    client = elected("4.2").connect()
+    client = connected("4.2")
     topic_id = topic_id_of(client, "orders")
     commit(client, 10, {"topic_id": topic_id, "partitions": (1,)})
 
@@ -306,7 +301,7 @@ def test_a_groups_error_is_lost_on_offset_fetch_v1_of_some_releases(profile: str
 def test_a_group_fetched_twice_is_answered_once_before_3_5(profile: str, answered: list[str]) -> None:
     groups = tuple({"group_id": group_id, "topics": None} for group_id in ("a", "b", "a"))
 
-    response = elected(profile).connect().ask("offset_fetch", 8, groups=groups)
+    response = connected(profile).ask("offset_fetch", 8, groups=groups)
 
     assert [each.group_id for each in response.groups] == answered
 
@@ -337,7 +332,7 @@ def test_an_offset_delete_always_asks_the_coordinator_whose_error_drops_the_topi
 def test_a_partition_that_does_not_exist_is_answered_as_often_as_named_since_3_5(
     profile: str, answered: int
 ) -> None:
-    client = elected(profile).connect()
+    client = connected(profile)
     pieces = ({"name": "orders", "partitions": (99,)}, {"name": "orders", "partitions": (99, 0)})
 
     reported = commit(client, 5, *pieces)
@@ -347,7 +342,7 @@ def test_a_partition_that_does_not_exist_is_answered_as_often_as_named_since_3_5
 
 @pytest.mark.parametrize(("profile", "repeats"), [("2.5", 2), ("2.6", 1)])
 def test_an_offset_delete_merges_what_was_refused(profile: str, repeats: int) -> None:
-    client = elected(profile).connect()
+    client = connected(profile)
     commit(client, 5, {"name": "orders", "partitions": (0,)})
 
     assert offset_delete(client) == (

@@ -13,7 +13,7 @@ from reference_coordinator.core.metadata_image import MetadataImage
 from reference_coordinator.messages import RequestContext
 from reference_coordinator.tests.crashing_disk import CrashingDisk
 from reference_coordinator.tests.kept_broker import KeptBroker
-from reference_coordinator.tests.wire_broker import WireBroker, WireClient, elected
+from reference_coordinator.tests.wire_broker import WireBroker, WireClient, connected, elected
 from reference_coordinator.tests.wire_cluster import WireCluster
 from reference_coordinator.tests.wire_tools import SET, alter, create
 
@@ -42,7 +42,7 @@ def what_coordinators_hear(monkeypatch: pytest.MonkeyPatch) -> Iterator[Heard]:
 
 @pytest.fixture(name="client")
 def client_of_a_broker() -> WireClient:
-    return elected("4.4.0").connect()
+    return connected("4.4.0")
 
 
 def partitions(image: MetadataImage) -> dict[str, int]:

@@ -5,7 +5,7 @@ import pytest
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.tests.kit import INITIAL_DELAY_MS, Broker
 from reference_coordinator.tests.requests import join, sync
-from reference_coordinator.tests.wire_broker import elected
+from reference_coordinator.tests.wire_broker import connected
 
 NAMELESS = {"group_id": "g", "member_id": "", "generation_id_or_member_epoch": -1}
 
@@ -46,7 +46,7 @@ def test_in_2_4_a_sync_v4_that_fails_is_never_answered(version: int, *, is_answe
 def test_an_unknown_topic_without_partitions_is_answered_since_3_5(
     profile: str, names: list[str], api: str
 ) -> None:
-    client = elected(profile).connect()
+    client = connected(profile)
     of_group = {"group_id": "g"} if api == "offset_delete" else NAMELESS
     if api == "offset_delete":
         asked = ({"name": "orders", "partitions": ({"partition_index": 0, "committed_offset": 7},)},)
@@ -61,7 +61,7 @@ def test_an_unknown_topic_without_partitions_is_answered_since_3_5(
 
 @pytest.mark.parametrize(("profile", "names"), [("3.9", []), ("3.9-java", ["orders"]), ("4.4", ["orders"])])
 def test_a_topic_without_partitions_is_fetched_by_java(profile: str, names: list[str]) -> None:
-    client = elected(profile).connect()
+    client = connected(profile)
 
     answer = client.ask(
         "offset_fetch", 6, group_id="g", topics=({"name": "orders", "partition_indexes": ()},)

@@ -3,7 +3,7 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.tests.wire_broker import INITIAL_DELAY_MS, elected
+from reference_coordinator.tests.wire_broker import INITIAL_DELAY_MS, connected, elected
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_a_leader_before_v5_of_a_static_member(profile: str, error: Errors) -> N
     ],
 )
 def test_a_static_member_described(profile: str, version: int, error: Errors) -> None:
-    client = elected(profile).connect()
+    client = connected(profile)
     client.joined(version=5, group_instance_id="i")
 
     (group,) = client.ask("describe_groups", version, groups=("g",)).groups
@@ -47,7 +47,7 @@ def test_a_static_member_described(profile: str, version: int, error: Errors) ->
 
 
 def test_groups_without_static_members_are_described_by_every_version() -> None:
-    client = elected("2.5.0").connect()
+    client = connected("2.5.0")
     client.joined()
 
     (group,) = client.ask("describe_groups", 0, groups=("g",)).groups
@@ -70,11 +70,11 @@ def test_groups_without_static_members_are_described_by_every_version() -> None:
 def test_a_leave_that_is_refused_as_a_whole(profile: str, version: int, error: Errors) -> None:
     member = {"member_id": "m"} if version < 3 else {"members": ({"member_id": "m"},)}
 
-    assert elected(profile).connect().ask("leave_group", version, group_id="", **member).error_code == error
+    assert connected(profile).ask("leave_group", version, group_id="", **member).error_code == error
 
 
 def test_a_member_that_is_refused_by_name_gets_that_from_every_version() -> None:
-    client = elected("3.6.0").connect()
+    client = connected("3.6.0")
 
     assert client.ask("leave_group", 0, group_id="g", member_id="m").error_code == Errors.UNKNOWN_MEMBER_ID
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.tests.wire_broker import WireBroker, WireClient, elected
+from reference_coordinator.tests.wire_broker import WireBroker, WireClient, connected
 from reference_coordinator.tests.wire_tools import (
     APPEND,
     BROKER,
@@ -23,7 +23,7 @@ from reference_coordinator.tests.wire_tools import (
 
 @pytest.fixture(name="client")
 def client_of_a_broker() -> WireClient:
-    return elected("4.4.0").connect()
+    return connected("4.4.0")
 
 
 CLASSIC_ONLY = {"group.coordinator.rebalance.protocols": "classic"}
@@ -247,7 +247,7 @@ def test_a_broker_of_4_4_does_not_describe_internal_properties(name: str) -> Non
 
 
 def _described_properties(release: str) -> set[str]:
-    (broker,) = described(elected(release).connect(), (BROKER, "1", None))
+    (broker,) = described(connected(release), (BROKER, "1", None))
     return {each.name for each in broker.configs}
 
 

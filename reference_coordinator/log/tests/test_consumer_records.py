@@ -158,16 +158,21 @@ MADE_BY_KAFKA = [
         EXPRESSION, "00100001670003782e2a", "000003037861037862000000000000002a0000018bcfe5687b00", id="regex"
     ),
 ]
-OF_MEMBER = {"group_id": GROUP, "member_id": MEMBER_ID}
 MADE_BY_KAFKA += [
     pytest.param(tombstone, key, None, id=type(tombstone).__name__)
     for tombstone, key in (
         (ConsumerGroupMetadataTombstone(group_id=GROUP), "0003000167"),
         (ConsumerGroupPartitionMetadataTombstone(group_id=GROUP), "0004000167"),
-        (ConsumerGroupMemberMetadataTombstone(**OF_MEMBER), "000500016700016d"),
+        (ConsumerGroupMemberMetadataTombstone(group_id=GROUP, member_id=MEMBER_ID), "000500016700016d"),
         (ConsumerGroupTargetAssignmentMetadataTombstone(group_id=GROUP), "0006000167"),
-        (ConsumerGroupTargetAssignmentMemberTombstone(**OF_MEMBER), "000700016700016d"),
-        (ConsumerGroupCurrentMemberAssignmentTombstone(**OF_MEMBER), "000800016700016d"),
+        (
+            ConsumerGroupTargetAssignmentMemberTombstone(group_id=GROUP, member_id=MEMBER_ID),
+            "000700016700016d",
+        ),
+        (
+            ConsumerGroupCurrentMemberAssignmentTombstone(group_id=GROUP, member_id=MEMBER_ID),
+            "000800016700016d",
+        ),
         (
             ConsumerGroupRegularExpressionTombstone(group_id=GROUP, regular_expression="x.*"),
             "00100001670003782e2a",

@@ -72,6 +72,14 @@ class Transactions:
             self.coordinator.marker_written(markers, partition)
 
 
+def begun(profile: str = "4.4") -> Transactions:
+    """With a producer, and a partition that takes part in its transaction."""
+    transactions = Transactions(profile)
+    transactions.init()
+    transactions.add()
+    return transactions
+
+
 def test_each_start_gives_the_same_id_and_the_next_epoch() -> None:
     transactions = Transactions()
 
@@ -131,9 +139,7 @@ def test_id_producer_and_epoch_are_checked_in_turn() -> None:
 
 
 def test_a_transaction_is_over_when_its_markers_are_written() -> None:
-    transactions = Transactions()
-    transactions.init()
-    transactions.add()
+    transactions = begun()
 
     assert transactions.end(committed=True) == (Errors.NONE, -1, -1)
     assert transactions.add() is Errors.CONCURRENT_TRANSACTIONS
@@ -162,9 +168,7 @@ def test_what_never_began_cannot_be_ended_but_aborted_from_v5_on() -> None:
 
 @pytest.mark.parametrize("committed", [True, False])
 def test_v5_ends_with_a_new_epoch_and_tells_a_repeated_request_from_the_next(*, committed: bool) -> None:
-    transactions = Transactions()
-    transactions.init()
-    transactions.add()
+    transactions = begun()
 
     assert transactions.end(committed=committed, v5=True) == (Errors.NONE, 0, 1)
     assert transactions.end(committed=committed, v5=True)[0] is Errors.CONCURRENT_TRANSACTIONS
@@ -180,9 +184,7 @@ def test_v5_ends_with_a_new_epoch_and_tells_a_repeated_request_from_the_next(*, 
     ("profile", "epoch", "may_come_back"), [("3.9", 2, False), ("4.0.0", 3, False), ("4.0.1", 2, True)]
 )
 def test_who_takes_over_has_the_transaction_aborted(profile: str, epoch: int, *, may_come_back: bool) -> None:
-    transactions = Transactions(profile)
-    transactions.init()
-    transactions.add()
+    transactions = begun(profile)
 
     assert transactions.init() == (Errors.CONCURRENT_TRANSACTIONS, -1, -1)
     assert not transactions.markers[-1].is_commit
@@ -195,9 +197,7 @@ def test_who_takes_over_has_the_transaction_aborted(profile: str, epoch: int, *,
     ("profile", "error"), [("2.5", Errors.CONCURRENT_TRANSACTIONS), ("2.6", Errors.NONE)]
 )
 def test_until_2_5_a_future_epoch_decides_what_nobody_finishes(profile: str, error: Errors) -> None:
-    transactions = Transactions(profile)
-    transactions.init()
-    transactions.add()
+    transactions = begun(profile)
 
     assert transactions.end(committed=True, epoch=1)[0] is Errors.PRODUCER_FENCED
     assert not transactions.markers

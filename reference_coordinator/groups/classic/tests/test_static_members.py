@@ -4,7 +4,7 @@ import pytest
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.tests.kit import INITIAL_DELAY_MS, JAVA, SCALA, Broker
-from reference_coordinator.tests.requests import REBALANCE_MS, SESSION_MS, commit, join
+from reference_coordinator.tests.requests import REBALANCE_MS, SESSION_MS, join
 
 
 def test_a_follower_that_restarts_takes_its_place_without_a_rebalance(broker: Broker) -> None:
@@ -45,8 +45,7 @@ def test_the_old_id_is_fenced_with_its_instance_id_and_unknown_without(broker: B
     assert broker.heartbeat(ana, instance="i").error is fenced
     assert broker.sync(ana, instance="i").error is fenced
     assert broker.join(ana, instance="i").error is fenced
-    committing = commit({0: 1}, member_id=ana, generation=1, instance="i")
-    assert broker.send(committing).commit_errors == [fenced]
+    assert broker.commit({0: 1}, member_id=ana, generation=1, instance="i").commit_errors == [fenced]
     assert broker.heartbeat(ana).error is Errors.UNKNOWN_MEMBER_ID
 
 
@@ -181,8 +180,7 @@ def test_a_bogus_id_is_fenced_or_unknown_by_its_instance_id(broker: Broker) -> N
 
     assert broker.join("bogus", instance="i").error is Errors.FENCED_INSTANCE_ID
     assert broker.join("bogus", instance="other").error is Errors.UNKNOWN_MEMBER_ID
-    incompatible = join("bogus", instance="i", names=("sticky",))
-    assert broker.send(incompatible).error is Errors.INCONSISTENT_GROUP_PROTOCOL
+    assert broker.join("bogus", instance="i", names=("sticky",)).error is Errors.INCONSISTENT_GROUP_PROTOCOL
 
 
 def test_a_dynamic_member_cannot_take_on_an_instance_id(broker: Broker) -> None:
@@ -207,8 +205,7 @@ def test_an_unknown_instance_id_of_a_dynamic_member_is_refused_from_3_0(
 
     assert broker.heartbeat(ana, instance="nosuch").error is reported
     assert broker.sync(ana, instance="nosuch").error is reported
-    committing = commit({0: 1}, member_id=ana, generation=1, instance="nosuch")
-    assert broker.send(committing).commit_errors == [reported]
+    assert broker.commit({0: 1}, member_id=ana, generation=1, instance="nosuch").commit_errors == [reported]
     assert broker.leave((ana, "nosuch")).leave_errors == [reported]
 
 

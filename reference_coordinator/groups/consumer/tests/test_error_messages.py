@@ -42,11 +42,6 @@ INVALID_REQUESTS = {
 }
 
 
-@pytest.mark.parametrize("message", INVALID_REQUESTS)
-def test_the_wrong_field_of_an_invalid_request_is_named(consumers: Consumers, message: str) -> None:
-    assert refusal(consumers, INVALID_REQUESTS[message]) == (Errors.INVALID_REQUEST, message)
-
-
 WRONG_TWICE = {
     "MemberId can't be empty.": heartbeat_of("", 0, group="", instance="", rack=""),
     "GroupId can't be empty.": heartbeat_of("ana", 0, group="", instance="", rack=""),
@@ -62,9 +57,11 @@ WRONG_TWICE = {
 }
 
 
-@pytest.mark.parametrize("message", WRONG_TWICE)
-def test_the_first_wrong_field_is_named(consumers: Consumers, message: str) -> None:
-    assert refusal(consumers, WRONG_TWICE[message]) == (Errors.INVALID_REQUEST, message)
+@pytest.mark.parametrize(("message", "request_"), [*INVALID_REQUESTS.items(), *WRONG_TWICE.items()])
+def test_the_first_wrong_field_of_an_invalid_request_is_named(
+    consumers: Consumers, message: str, request_: ConsumerGroupHeartbeatRequest
+) -> None:
+    assert refusal(consumers, request_) == (Errors.INVALID_REQUEST, message)
 
 
 @pytest.mark.parametrize("configured", ["uniform,range", "range,uniform"])

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from types import MappingProxyType
 
 import pytest
 from hypothesis import given
@@ -22,20 +23,17 @@ COUNTS = st.dictionaries(st.sampled_from(TOPICS), st.integers(1, 9), min_size=1)
 IDS = st.lists(st.text("abcdef", min_size=1, max_size=8), min_size=1, max_size=12, unique=True)
 
 
+def member(*topics: TopicId, assignment: AssignedPartitions = MappingProxyType({})) -> ShareMemberSpec:
+    return ShareMemberSpec(subscribed_topic_ids=topics, names_topics=True, assignment=assignment)
+
+
 @st.composite
 def groups(draw: st.DrawFn, *, is_homogeneous: bool) -> ShareGroupSpec:
     """A group that was assigned before with other members, and perhaps fewer partitions."""
     counts = draw(COUNTS)
     every = st.lists(st.sampled_from(sorted(counts)), min_size=1, unique=True)
     same = tuple(sorted(counts))
-    members = {
-        MemberId(each): ShareMemberSpec(
-            subscribed_topic_ids=same if is_homogeneous else tuple(draw(every)),
-            names_topics=True,
-            assignment={},
-        )
-        for each in draw(IDS)
-    }
+    members = {MemberId(each): member(*(same if is_homogeneous else draw(every))) for each in draw(IDS)}
     kind = SubscriptionType.HOMOGENEOUS if is_homogeneous else SubscriptionType.HETEROGENEOUS
     assignable = {topic: tuple(range(count)) for topic, count in counts.items()}
     spec = ShareGroupSpec(members=members, subscription_type=kind, assignable=assignable)
@@ -46,12 +44,7 @@ def groups(draw: st.DrawFn, *, is_homogeneous: bool) -> ShareGroupSpec:
     kept = dict(list(members.items())[: draw(st.integers(1, len(members)))])
     return ShareGroupSpec(
         members={
-            key: ShareMemberSpec(
-                subscribed_topic_ids=member.subscribed_topic_ids,
-                names_topics=True,
-                assignment=before.get(key, {}),
-            )
-            for key, member in {**kept, **newcomers}.items()
+            key: replace(each, assignment=before.get(key, {})) for key, each in {**kept, **newcomers}.items()
         },
         subscription_type=kind,
         assignable=assignable,
@@ -80,9 +73,9 @@ def test_every_partition_is_read_by_subscribers_alone(spec: ShareGroupSpec, rele
     assigned = dict(assign(spec, profile_for(release)))
 
     assert subscribed(spec) <= set(owners(assigned))
-    for member_id, member in spec.members.items():
+    for member_id, each in spec.members.items():
         read = {topic for topic, partitions in assigned.get(member_id, {}).items() if partitions}
-        assert read <= set(member.subscribed_topic_ids)
+        assert read <= set(each.subscribed_topic_ids)
 
 
 @given(groups(is_homogeneous=True))
@@ -101,35 +94,23 @@ def test_partitions_and_members_are_balanced(spec: ShareGroupSpec) -> None:
 @given(groups(is_homogeneous=True))
 def test_a_balanced_group_stays_as_it_is(spec: ShareGroupSpec) -> None:
     once = dict(assign(spec, profile_for("4.4")))
-    members = {
-        key: ShareMemberSpec(
-            subscribed_topic_ids=each.subscribed_topic_ids, names_topics=True, assignment=once[key]
-        )
-        for key, each in spec.members.items()
-    }
-    again = ShareGroupSpec(
-        members=members, subscription_type=spec.subscription_type, assignable=spec.assignable
-    )
+    members = {key: replace(each, assignment=once[key]) for key, each in spec.members.items()}
 
-    assert dict(assign(again, profile_for("4.4"))) == once
+    assert dict(assign(replace(spec, members=members), profile_for("4.4"))) == once
 
 
 @given(ANY_GROUP)
 def test_in_the_preview_everybody_has_everything(spec: ShareGroupSpec) -> None:
     assigned = assign(spec, profile_for("4.0"))
 
-    for member_id, member in spec.members.items():
-        whole = {topic: frozenset(spec.assignable[topic]) for topic in member.subscribed_topic_ids}
+    for member_id, each in spec.members.items():
+        whole = {topic: frozenset(spec.assignable[topic]) for topic in each.subscribed_topic_ids}
         assert assigned[member_id] == whole
 
 
 def test_a_topic_that_a_member_loses_stays_in_its_assignment_without_partitions() -> None:
     one, other = TOPICS[:2]
-    alone = ShareMemberSpec(
-        subscribed_topic_ids=(one, other),
-        names_topics=True,
-        assignment={one: frozenset({0}), other: frozenset({0})},
-    )
+    alone = member(one, other, assignment={one: frozenset({0}), other: frozenset({0})})
     spec = ShareGroupSpec(
         members={MemberId("a"): alone, MemberId("b"): replace(alone, assignment={})},
         subscription_type=SubscriptionType.HOMOGENEOUS,
@@ -145,11 +126,9 @@ def test_a_topic_that_a_member_loses_stays_in_its_assignment_without_partitions(
 def test_members_of_4_1_that_share_partitions_may_leave_no_room_for_others() -> None:
     """The ids have the same hash modulo 6, and all three members had the same partition before."""
     topic = TOPICS[0]
-    member = ShareMemberSpec(
-        subscribed_topic_ids=(topic,), names_topics=True, assignment={topic: frozenset({0})}
-    )
+    alike = member(topic, assignment={topic: frozenset({0})})
     spec = ShareGroupSpec(
-        members={MemberId(each): member for each in "agm"},
+        members={MemberId(each): alike for each in "agm"},
         subscription_type=SubscriptionType.HOMOGENEOUS,
         assignable={topic: tuple(range(6))},
     )
@@ -162,9 +141,8 @@ def test_members_of_4_1_that_share_partitions_may_leave_no_room_for_others() -> 
 def test_the_topics_of_a_member_of_4_1_are_in_the_order_of_a_set_of_its_partitions() -> None:
     """Both topics are in the same bucket of a map, and the second partition of the last one comes first."""
     topics = tuple(TopicId(f"00000000-0000-0000-0000-0000000000{each}") for each in ("01", "11"))
-    member = ShareMemberSpec(subscribed_topic_ids=topics, names_topics=True, assignment={})
     spec = ShareGroupSpec(
-        members={MemberId("c"): member},
+        members={MemberId("c"): member(*topics)},
         subscription_type=SubscriptionType.HOMOGENEOUS,
         assignable={topics[0]: (0,), topics[1]: (0, 1)},
     )
