@@ -84,21 +84,22 @@ class TopicConnection:
         answer = self.client.take("produce", version).responses[0].partition_responses[0]
         return Written(Errors(answer.error_code), answer.base_offset)
 
-    def send_fetch(self, offset: int = 0, *, partition: int = 0, **fields: Any) -> None:
+    def send_fetch(
+        self,
+        offset: int = 0,
+        *,
+        topic: str = "orders",
+        partition: int = 0,
+        current_leader_epoch: int = -1,
+        **fields: Any,
+    ) -> None:
         """Ask for records; by default without waiting."""
         wanted = {"partition": partition, "fetch_offset": offset, "partition_max_bytes": 1_000_000}
-        epoch = fields.pop("current_leader_epoch", -1)
-        defaults: dict[str, Any] = {
-            "max_wait": 0,
-            "min_bytes": 1,
-            "topics": (
-                {
-                    "topic": fields.pop("topic", "orders"),
-                    "partitions": (wanted | {"current_leader_epoch": epoch},),
-                },
-            ),
-        }
-        self.client.send("fetch", FETCH_VERSION, **(defaults | fields))
+        wanted["current_leader_epoch"] = current_leader_epoch
+        topics = ({"topic": topic, "partitions": (wanted,)},)
+        self.client.send(
+            "fetch", FETCH_VERSION, **({"max_wait": 0, "min_bytes": 1, "topics": topics} | fields)
+        )
 
     def fetched(self) -> Any:
         """Take what was fetched from the only partition."""

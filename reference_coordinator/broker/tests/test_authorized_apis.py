@@ -142,20 +142,10 @@ def test_a_streams_member_reads_its_group_and_sees_its_topics() -> None:
     broker = secured()
     ana = as_ana(broker)
     tasks = {"active_tasks": (), "standby_tasks": (), "warmup_tasks": ()}
-    subtopology = {
-        "subtopology_id": "0",
-        "source_topics": ("orders",),
-        "source_topic_regex": (),
-        "state_changelog_topics": (),
-        "repartition_sink_topics": (),
-        "repartition_source_topics": (),
-        "copartition_groups": (),
-    }
+    subtopology = {"subtopology_id": "0", "source_topics": ("orders",)}
     join = {
         "group_id": "g",
         "member_id": "m",
-        "member_epoch": 0,
-        "endpoint_information_epoch": 0,
         "rebalance_timeout": 1_000,
         "process_id": "p",
         "task_offsets": None,

@@ -283,13 +283,7 @@ def test_topics_are_described_page_by_page(client: WireClient) -> None:
 
 def test_transactions_are_listed_and_described(client: WireClient) -> None:
     client.ask("find_coordinator", 1, key="tx", key_type=1)
-    fields = {
-        "transactional_id": "tx",
-        "transaction_timeout": 60_000,
-        "producer_id": -1,
-        "producer_epoch": -1,
-    }
-    producer = client.ask("init_producer_id", 4, **fields)
+    producer = client.ask("init_producer_id", 4, transactional_id="tx", transaction_timeout=60_000)
 
     (listed,) = client.ask("list_transactions", 2, state_filters=("Empty", "Sleepy")).transaction_states
     reported = client.ask("list_transactions", 2, transactional_id_pattern="t.*")

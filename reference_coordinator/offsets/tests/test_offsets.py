@@ -1,5 +1,7 @@
 """OffsetCommit, OffsetFetch: catalogue rows OC-*, OF-*."""
 
+from dataclasses import replace
+
 import pytest
 
 from reference_coordinator.core.errors import Errors
@@ -116,12 +118,7 @@ def test_metadata_is_measured_in_utf_16_units(profile: str) -> None:
 
 
 def twice(first: OffsetCommitRequest, second: OffsetCommitRequest) -> OffsetCommitRequest:
-    return OffsetCommitRequest(
-        group_id=first.group_id,
-        generation_id_or_member_epoch=first.generation_id_or_member_epoch,
-        member_id=first.member_id,
-        topics=first.topics + second.topics,
-    )
+    return replace(first, topics=first.topics + second.topics)
 
 
 def test_one_partition_too_large_does_not_delay_the_others(profile: str) -> None:
