@@ -69,9 +69,10 @@ class Call:
         return response.error_code
 
     @property
-    def commit_errors(self) -> list[Errors]:
+    def partition_errors(self) -> list[Errors]:
+        """The errors of a response that has one for each partition."""
         response = self.answers[self.token].response
-        assert isinstance(response, OffsetCommitResponse | TxnOffsetCommitResponse)
+        assert isinstance(response, OffsetCommitResponse | TxnOffsetCommitResponse | OffsetDeleteResponse)
         return [each.error_code for topic in response.topics for each in topic.partitions]
 
     @property

@@ -8,13 +8,7 @@ from crc32c import crc32c
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.log import codecs
-from reference_coordinator.log.record_batch import (
-    ATTRIBUTES_AT,
-    CRC_AT,
-    HEADER,
-    LOG_OVERHEAD,
-    MAGIC,
-)
+from reference_coordinator.log.record_batch import ATTRIBUTES_AT, CRC_AT, HEADER, LOG_OVERHEAD, MAGIC
 from reference_coordinator.tests.wire_broker import WireBroker
 from reference_coordinator.tests.wire_topic_client import TopicClient, batch, one
 

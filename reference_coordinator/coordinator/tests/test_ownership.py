@@ -23,7 +23,7 @@ def given_by_every_api(broker: Broker) -> dict[str, object]:
         "sync": broker.sync("m").error,
         "heartbeat": broker.heartbeat("m").error,
         "leave": (left.error, left.leave.members),
-        "commit": broker.commit({0: 1, 1: 2}).commit_errors,
+        "commit": broker.commit({0: 1, 1: 2}).partition_errors,
         "fetch": fetched.groups[0].error_code,
         "offset delete": broker.offset_delete(0).error,
         "describe": (described.error_code, described.group_state),
@@ -132,7 +132,7 @@ def test_a_write_that_unloading_overtakes_is_refused_on_java(
 
     broker.release()
 
-    assert call.commit_errors == [reported]
+    assert call.partition_errors == [reported]
 
 
 def test_a_stable_group_survives_a_restart(broker: Broker) -> None:

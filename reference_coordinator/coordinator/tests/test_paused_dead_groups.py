@@ -35,9 +35,9 @@ def test_whoever_writes_to_a_dead_group_is_reported_that_nobody_coordinates_it()
     assert broker.heartbeat("m", 2).error is GONE
     left = broker.leave("m")
     assert (left.error, left.leave.members) == (GONE, ())
-    assert broker.commit({0: 1}).commit_errors == [GONE]
-    assert broker.commit({0: 1}, member_id="m", generation=2).commit_errors == [GONE]
-    assert broker.txn_commit({0: 1}).commit_errors == [GONE]
+    assert broker.commit({0: 1}).partition_errors == [GONE]
+    assert broker.commit({0: 1}, member_id="m", generation=2).partition_errors == [GONE]
+    assert broker.txn_commit({0: 1}).partition_errors == [GONE]
 
 
 def test_an_administrator_sees_the_dead_group() -> None:

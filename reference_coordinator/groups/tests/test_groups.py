@@ -16,11 +16,7 @@ from reference_coordinator.groups.classic.lookups import (
 )
 from reference_coordinator.groups.consumer.group import ConsumerGroup, new_consumer_group
 from reference_coordinator.groups.consumer.member import ConsumerGroupMember
-from reference_coordinator.messages import (
-    DescribeGroupsRequest,
-    ListGroupsRequest,
-    OffsetFetchRequestGroup,
-)
+from reference_coordinator.messages import DescribeGroupsRequest, ListGroupsRequest, OffsetFetchRequestGroup
 from reference_coordinator.offsets.commit import validate_offset_commit
 from reference_coordinator.offsets.expiration import expired_offsets
 from reference_coordinator.offsets.fetch import fetch_offsets

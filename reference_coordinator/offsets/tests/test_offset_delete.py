@@ -3,25 +3,16 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.messages import (
-    OffsetDeleteResponse,
-)
-from reference_coordinator.tests.calls import Call
 from reference_coordinator.tests.kit import JAVA, SCALA, Broker
 from reference_coordinator.tests.requests import join, subscription
 
 NONE = Errors.NONE
 
 
-def errors_of(call: Call) -> list[Errors]:
-    response = call.as_(OffsetDeleteResponse)
-    return [each.error_code for topic in response.topics for each in topic.partitions]
-
-
 def test_offsets_of_a_missing_group_cannot_be_deleted(broker: Broker) -> None:
     call = broker.offset_delete(0)
 
-    assert (call.error, errors_of(call)) == (Errors.GROUP_ID_NOT_FOUND, [])
+    assert (call.error, call.partition_errors) == (Errors.GROUP_ID_NOT_FOUND, [])
 
 
 def test_an_empty_group_forgets_offsets_it_has_and_has_not(broker: Broker) -> None:
@@ -29,7 +20,7 @@ def test_an_empty_group_forgets_offsets_it_has_and_has_not(broker: Broker) -> No
 
     call = broker.offset_delete(0, 5)
 
-    assert (call.error, errors_of(call)) == (NONE, [NONE, NONE])
+    assert (call.error, call.partition_errors) == (NONE, [NONE, NONE])
     assert broker.fetch(0, 1) == [(-1, NONE), (2, NONE)]
 
 
@@ -49,8 +40,8 @@ def test_offsets_of_topics_that_are_read_stay(broker: Broker) -> None:
     read = broker.offset_delete(0, topic="read")
     unread = broker.offset_delete(0, topic="unread")
 
-    assert (read.error, errors_of(read)) == (NONE, [Errors.GROUP_SUBSCRIBED_TO_TOPIC])
-    assert errors_of(unread) == [NONE]
+    assert (read.error, read.partition_errors) == (NONE, [Errors.GROUP_SUBSCRIBED_TO_TOPIC])
+    assert unread.partition_errors == [NONE]
     assert broker.fetch(0, topic="read") == [(1, NONE)]
     assert broker.fetch(0, topic="unread") == [(-1, NONE)]
 
@@ -61,21 +52,21 @@ def test_what_a_group_reads_survives_a_restart(broker: Broker) -> None:
     broker.restart()
 
     read = broker.offset_delete(0, topic="read")
-    assert errors_of(read) == [Errors.GROUP_SUBSCRIBED_TO_TOPIC]
-    assert errors_of(broker.offset_delete(0, topic="unread")) == [NONE]
+    assert read.partition_errors == [Errors.GROUP_SUBSCRIBED_TO_TOPIC]
+    assert broker.offset_delete(0, topic="unread").partition_errors == [NONE]
 
 
 def test_a_subscription_that_cannot_be_read_means_every_topic(broker: Broker) -> None:
     broker.stable_group(join(metadata=b"\0"))
 
-    assert errors_of(broker.offset_delete(0)) == [Errors.GROUP_SUBSCRIBED_TO_TOPIC]
+    assert broker.offset_delete(0).partition_errors == [Errors.GROUP_SUBSCRIBED_TO_TOPIC]
 
 
 def test_groups_of_others_than_consumers_must_be_empty(broker: Broker) -> None:
     (worker,) = broker.stable_group(join(kind="connect"))
 
     call = broker.offset_delete(0)
-    assert (call.error, errors_of(call)) == (Errors.NON_EMPTY_GROUP, [])
+    assert (call.error, call.partition_errors) == (Errors.NON_EMPTY_GROUP, [])
     broker.leave(worker)
     assert broker.offset_delete(0).error is NONE
 
@@ -92,7 +83,7 @@ def test_an_offset_deletion_that_cannot_be_written_fails_on_java(broker: Broker,
 def test_a_first_rebalance_counts_as_reading_everything(broker: Broker) -> None:
     broker.parked_members(join())
 
-    assert errors_of(broker.offset_delete(0)) == [Errors.GROUP_SUBSCRIBED_TO_TOPIC]
+    assert broker.offset_delete(0).partition_errors == [Errors.GROUP_SUBSCRIBED_TO_TOPIC]
 
 
 @pytest.mark.parametrize(("profile", "reported"), [(SCALA, [NONE, NONE]), (JAVA, [NONE, NONE, NONE])])
@@ -101,7 +92,7 @@ def test_a_partition_that_is_named_twice_is_answered_once_by_scala(
 ) -> None:
     broker.commit({0: 1, 1: 2})
 
-    assert errors_of(broker.offset_delete(0, 1, 0)) == reported
+    assert broker.offset_delete(0, 1, 0).partition_errors == reported
     assert broker.fetch(0, 1) == [(-1, NONE), (-1, NONE)]
 
 

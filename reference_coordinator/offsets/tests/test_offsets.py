@@ -20,7 +20,7 @@ NONE = Errors.NONE
 
 
 def test_a_commit_of_nobody_makes_a_simple_group(broker: Broker) -> None:
-    assert broker.commit({0: 7}).commit_errors == [NONE]
+    assert broker.commit({0: 7}).partition_errors == [NONE]
     assert (broker.state(), broker.describe().protocol_type) == ("Empty", "")
     assert broker.fetch(0, 1) == [(7, NONE), (-1, NONE)]
 
@@ -40,17 +40,17 @@ def test_a_generation_of_no_group_is_refused(
 ) -> None:
     refused = broker.send(commit({0: 7, 1: 8}, generation=generation), version=version)
 
-    assert refused.commit_errors == [reported, reported]
+    assert refused.partition_errors == [reported, reported]
     assert broker.listed() == []
 
 
 def test_in_an_empty_group_only_the_sign_of_the_generation_counts(broker: Broker) -> None:
     broker.commit({0: 1})
 
-    assert broker.commit({0: 2}, generation=-5).commit_errors == [NONE]
+    assert broker.commit({0: 2}, generation=-5).partition_errors == [NONE]
     for member in ("", "x"):
         refused = broker.commit({0: 3}, generation=0, member_id=member)
-        assert refused.commit_errors == [Errors.UNKNOWN_MEMBER_ID]
+        assert refused.partition_errors == [Errors.UNKNOWN_MEMBER_ID]
 
 
 @pytest.mark.parametrize(
@@ -67,19 +67,19 @@ def test_in_an_empty_group_only_the_sign_of_the_generation_counts(broker: Broker
 def test_ids_in_a_simple_commit_are_ignored_except_in_3_0_to_3_2(broker: Broker, reported: Errors) -> None:
     broker.commit({0: 1})
 
-    assert broker.commit({0: 2}, member_id="x").commit_errors == [reported]
-    assert broker.commit({0: 2}, instance="i").commit_errors == [reported]
-    assert broker.commit({0: 2}).commit_errors == [NONE]
+    assert broker.commit({0: 2}, member_id="x").partition_errors == [reported]
+    assert broker.commit({0: 2}, instance="i").partition_errors == [reported]
+    assert broker.commit({0: 2}).partition_errors == [NONE]
 
 
 def test_a_member_commits_in_stable_and_while_rebalancing(broker: Broker) -> None:
     ana, _ = broker.stable_group(join(), join())
     request = commit({0: 7}, member_id=ana, generation=1, metadata="m")
-    assert broker.send(request).commit_errors == [NONE]
+    assert broker.send(request).partition_errors == [NONE]
     broker.join(ana)
 
     assert broker.state() == "PreparingRebalance"
-    assert broker.send(request).commit_errors == [NONE]
+    assert broker.send(request).partition_errors == [NONE]
 
 
 def test_before_the_sync_checks_come_in_kafkas_order(broker: Broker) -> None:
@@ -93,27 +93,27 @@ def test_before_the_sync_checks_come_in_kafkas_order(broker: Broker) -> None:
         (commit({0: 1}, member_id=ana), Errors.ILLEGAL_GENERATION),
         (commit({0: 1}, member_id=ana, generation=1), Errors.REBALANCE_IN_PROGRESS),
     ]:
-        assert broker.send(request).commit_errors == [error]
+        assert broker.send(request).partition_errors == [error]
 
 
 def test_after_everybody_left_anybody_commits(broker: Broker) -> None:
     (ana,) = broker.stable_group(join())
     broker.leave(ana)
 
-    assert broker.commit({0: 1}).commit_errors == [NONE]
+    assert broker.commit({0: 1}).partition_errors == [NONE]
 
 
 def test_the_empty_group_id_is_as_good_as_any(broker: Broker) -> None:
-    assert broker.commit({0: 7}, group="").commit_errors == [NONE]
+    assert broker.commit({0: 7}, group="").partition_errors == [NONE]
     assert broker.fetch(0, group="") == [(7, NONE)]
 
 
 def test_metadata_is_measured_in_utf_16_units(profile: str) -> None:
     broker = Broker(profile, {"offset.metadata.max.bytes": "10"})
 
-    assert broker.commit({0: 1}, metadata="é" * 10).commit_errors == [NONE]
+    assert broker.commit({0: 1}, metadata="é" * 10).partition_errors == [NONE]
     too_large = broker.commit({0: 2}, metadata="😀" * 6)
-    assert too_large.commit_errors == [Errors.OFFSET_METADATA_TOO_LARGE]
+    assert too_large.partition_errors == [Errors.OFFSET_METADATA_TOO_LARGE]
     assert broker.fetch(0) == [(1, NONE)]
 
 
@@ -126,7 +126,7 @@ def test_one_partition_too_large_does_not_delay_the_others(profile: str) -> None
 
     mixed = broker.send(twice(commit({0: 1}, metadata="xx"), commit({1: 2}, metadata="x")))
 
-    assert sorted(mixed.commit_errors) == [NONE, Errors.OFFSET_METADATA_TOO_LARGE]
+    assert sorted(mixed.partition_errors) == [NONE, Errors.OFFSET_METADATA_TOO_LARGE]
     assert broker.fetch(0, 1) == [(-1, NONE), (2, NONE)]
 
 
@@ -134,7 +134,7 @@ def test_one_partition_too_large_does_not_delay_the_others(profile: str) -> None
 def test_a_partition_named_twice_is_answered_once_on_scala(broker: Broker, answers: int) -> None:
     answer = broker.send(twice(commit({0: 1}), commit({0: 2})))
 
-    assert answer.commit_errors == [NONE] * answers
+    assert answer.partition_errors == [NONE] * answers
     assert broker.fetch(0) == [(2, NONE)]
     assert len(broker.fetch(0, 0)) == answers
 
@@ -203,7 +203,7 @@ def test_a_commit_that_cannot_be_written_is_reported_by_family(
         broker = Broker(profile)
         broker.append_error = failure
 
-        assert broker.commit({0: 1, 1: 2}).commit_errors == [reported, reported]
+        assert broker.commit({0: 1, 1: 2}).partition_errors == [reported, reported]
         assert broker.fetch(0, stable=True) == [(-1, NONE)]
         assert broker.state() == state
 
@@ -239,6 +239,6 @@ def test_a_commit_to_a_group_on_its_way_out_is_a_member_commit(broker: Broker) -
     broker.parked_members(join())
     broker.leave(broker.describe().members[0].member_id)
 
-    assert broker.commit({0: 1}).commit_errors == [Errors.UNKNOWN_MEMBER_ID]
+    assert broker.commit({0: 1}).partition_errors == [Errors.UNKNOWN_MEMBER_ID]
     assert broker.heartbeat("x", 0).error is Errors.UNKNOWN_MEMBER_ID
     assert broker.sync("x", 0).error is Errors.UNKNOWN_MEMBER_ID

@@ -13,7 +13,7 @@ ILLEGAL = Errors.ILLEGAL_GENERATION
 
 
 def test_a_pending_offset_makes_an_empty_group_and_is_not_seen(broker: Broker) -> None:
-    assert broker.txn_commit({0: 1}).commit_errors == [Errors.NONE]
+    assert broker.txn_commit({0: 1}).partition_errors == [Errors.NONE]
 
     assert broker.state() == "Empty"
     assert broker.fetch(0, 1) == [NONE, NONE]
@@ -83,7 +83,7 @@ def test_a_missing_group_is_judged_by_release(
         txn_commit({0: 1}, member_id="nobody", generation=3, group="d"),
     ]
 
-    reported = [broker.send(each).commit_errors for each in asked]
+    reported = [broker.send(each).partition_errors for each in asked]
 
     assert reported == [[generation], [zero], [member], [of_both]]
 
@@ -93,7 +93,7 @@ def test_an_unverified_transaction_is_refused_and_leaves_a_group_in_scala(
 ) -> None:
     refused = broker.txn_commit({0: 1}, verification=Errors.INVALID_TXN_STATE)
 
-    assert refused.commit_errors == [Errors.INVALID_TXN_STATE]
+    assert refused.partition_errors == [Errors.INVALID_TXN_STATE]
     assert broker.state() == ("Empty" if profile == SCALA else "Dead")
     assert set(refused.permitted) == {"topics"}
     assert broker.fetch(0, stable=True) == [NONE]
@@ -102,7 +102,7 @@ def test_an_unverified_transaction_is_refused_and_leaves_a_group_in_scala(
 def test_another_refusal_of_the_transaction_is_no_matter_of_chance(broker: Broker) -> None:
     refused = broker.txn_commit({0: 1}, verification=Errors.INVALID_PRODUCER_ID_MAPPING)
 
-    assert refused.commit_errors == [Errors.INVALID_PRODUCER_ID_MAPPING]
+    assert refused.partition_errors == [Errors.INVALID_PRODUCER_ID_MAPPING]
     assert not refused.permitted
 
 
@@ -116,13 +116,13 @@ def test_only_the_java_coordinator_asks_for_a_transaction_that_is_not_its_own(
 
     refused = broker.txn_commit({0: 1}, verification=Errors.INVALID_TXN_STATE)
 
-    assert refused.commit_errors == [error]
+    assert refused.partition_errors == [error]
 
 
 def test_the_group_without_a_name_is_refused(broker: Broker) -> None:
     refused = broker.txn_commit({0: 1, 1: 2}, group="")
 
-    assert refused.commit_errors == [Errors.INVALID_GROUP_ID, Errors.INVALID_GROUP_ID]
+    assert refused.partition_errors == [Errors.INVALID_GROUP_ID, Errors.INVALID_GROUP_ID]
 
 
 @pytest.mark.parametrize("profile", ["2.4", "2.8", SCALA, JAVA])
@@ -141,7 +141,7 @@ def test_instance_member_and_generation_are_checked_from_2_5_on(broker: Broker, 
     ]
 
     checked = [Errors.FENCED_INSTANCE_ID, UNKNOWN, ILLEGAL, Errors.NONE]
-    assert [each.commit_errors[0] for each in reported] == (
+    assert [each.partition_errors[0] for each in reported] == (
         [Errors.NONE] * 4 if profile == "2.4" else checked
     )
 
@@ -162,14 +162,14 @@ def test_who_is_named_by_half_is_refused_from_3_0_on(broker: Broker, errors: lis
         for member, instance, generation in ((ana, None, -1), ("", None, 1), (ana, "x", 1), ("", None, 2))
     ]
 
-    assert [each.commit_errors[0] for each in reported] == errors
+    assert [each.partition_errors[0] for each in reported] == errors
 
 
 def test_assignments_that_are_awaited_do_not_matter(broker: Broker) -> None:
     (ana,) = broker.joined_members(join())
 
-    assert broker.txn_commit({0: 1}).commit_errors == [Errors.NONE]
-    assert broker.txn_commit({0: 1}, member_id=ana, generation=1).commit_errors == [Errors.NONE]
+    assert broker.txn_commit({0: 1}).partition_errors == [Errors.NONE]
+    assert broker.txn_commit({0: 1}, member_id=ana, generation=1).partition_errors == [Errors.NONE]
 
 
 def test_a_transactional_commit_is_no_sign_of_life(broker: Broker) -> None:
@@ -187,7 +187,7 @@ def test_until_3_7_0_metadata_that_is_too_large_costs_the_offset_behind_it(profi
     broker = Broker(profile, {"offset.metadata.max.bytes": "1"})
     asked = txn_commit({0: 1, 1: 2}, metadata={1: "xx"})
 
-    assert broker.send(asked).commit_errors == [Errors.NONE, Errors.OFFSET_METADATA_TOO_LARGE]
+    assert broker.send(asked).partition_errors == [Errors.NONE, Errors.OFFSET_METADATA_TOO_LARGE]
     assert broker.fetch(1, stable=True) == [UNSTABLE if profile == "3.7.0" else NONE]
     broker.end(7, committed=True)
 
@@ -198,7 +198,7 @@ def test_until_3_7_0_metadata_that_is_too_large_costs_the_offset_behind_it(profi
 
 
 def test_an_epoch_that_no_log_takes_breaks_the_request(broker: Broker, profile: str) -> None:
-    assert broker.txn_commit({0: 1}, producer_epoch=-1).commit_errors == [Errors.UNKNOWN_SERVER_ERROR]
+    assert broker.txn_commit({0: 1}, producer_epoch=-1).partition_errors == [Errors.UNKNOWN_SERVER_ERROR]
     assert broker.fetch(0, stable=True) == [NONE]
     assert broker.state() == ("Empty" if profile == SCALA else "Dead")
 
@@ -206,14 +206,14 @@ def test_an_epoch_that_no_log_takes_breaks_the_request(broker: Broker, profile: 
 def test_without_a_producer_id_the_scala_coordinator_commits_at_once() -> None:
     broker = Broker("3.6")
 
-    assert broker.txn_commit({0: 1}, producer_id=-1).commit_errors == [Errors.NONE]
+    assert broker.txn_commit({0: 1}, producer_id=-1).partition_errors == [Errors.NONE]
     assert broker.fetch(0) == [(1, Errors.NONE)]
 
 
 def test_what_could_not_be_written_is_not_pending(broker: Broker) -> None:
     broker.append_error = Errors.INVALID_PRODUCER_EPOCH
 
-    assert broker.txn_commit({0: 1}).commit_errors == [Errors.INVALID_PRODUCER_EPOCH]
+    assert broker.txn_commit({0: 1}).partition_errors == [Errors.INVALID_PRODUCER_EPOCH]
     assert broker.fetch(0, stable=True) == [NONE]
 
 
@@ -224,7 +224,7 @@ def test_an_offset_is_pending_from_when_it_is_asked_for_in_scala_and_written_in_
 
     assert waiting.is_parked
     broker.release()
-    assert waiting.commit_errors == [Errors.NONE]
+    assert waiting.partition_errors == [Errors.NONE]
     assert broker.fetch(0, stable=True) == [UNSTABLE]
 
 
@@ -237,7 +237,7 @@ def test_what_was_deleted_on_its_way_to_the_log_does_not_come_back() -> None:
 
     broker.release()
 
-    assert waiting.commit_errors == [Errors.NONE]
+    assert waiting.partition_errors == [Errors.NONE]
     assert broker.fetch(0, stable=True) == [NONE]
 
 

@@ -104,7 +104,7 @@ def test_a_full_batch_is_written_and_all_who_waited_are_answered() -> None:
 
     last = broker.commit({0: 7}, group="b" * 300)
 
-    assert written.commit_errors == last.commit_errors == [Errors.NONE]
+    assert written.partition_errors == last.partition_errors == [Errors.NONE]
     assert [each.is_parked for each in waiting] == [False, False]
     assert broker.heartbeat(ana, 3).error is Errors.NONE
 
@@ -113,7 +113,7 @@ def test_a_write_that_was_given_up_may_still_come_to_pass() -> None:
     broker, _ = after_too_large_a_sync("3.9.2-java")
     given_up = broker.commit({0: 7}, group="a" * 300)
     broker.elapse(TIMEOUT_MS)
-    assert given_up.commit_errors == [Errors.COORDINATOR_NOT_AVAILABLE]
+    assert given_up.partition_errors == [Errors.COORDINATOR_NOT_AVAILABLE]
     assert broker.fetch(0, group="a" * 300)[0][0] == -1
 
     broker.commit({0: 7}, group="b" * 300)
@@ -199,7 +199,7 @@ def test_a_write_is_answered_when_its_batch_is_written(profile: str) -> None:
     assert broker.fetch(0)[0][0] == -1
     broker.elapse(1)
 
-    assert (written.commit_errors, waiting.error) == ([Errors.NONE], Errors.NONE)
+    assert (written.partition_errors, waiting.error) == ([Errors.NONE], Errors.NONE)
     assert broker.fetch(0)[0][0] != -1
 
 
@@ -210,7 +210,7 @@ def test_a_write_is_answered_when_its_batch_is_written(profile: str) -> None:
 def test_without_a_linger_or_on_scala_a_write_is_answered_at_once(profile: str, linger_ms: str) -> None:
     broker = SmallLog(profile, SMALL_LOG | {"group.coordinator.append.linger.ms": linger_ms})
 
-    assert broker.commit({0: 7}, group="simple").commit_errors == [Errors.NONE]
+    assert broker.commit({0: 7}, group="simple").partition_errors == [Errors.NONE]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_without_a_linger_or_on_scala_a_write_is_answered_at_once(profile: str, 
 )
 def test_what_waits_for_an_empty_batch_fails_with_it(profile: str, *, waits: bool) -> None:
     broker, ana = lingering(profile)
-    assert broker.send(TOO_LARGE).commit_errors == [Errors.UNKNOWN_SERVER_ERROR]
+    assert broker.send(TOO_LARGE).partition_errors == [Errors.UNKNOWN_SERVER_ERROR]
 
     first = broker.heartbeat(ana, 1)
     assert first.is_parked is waits
@@ -233,10 +233,10 @@ def test_a_write_too_large_does_not_touch_what_was_gathered(profile: str) -> Non
     broker, ana = lingering(profile)
 
     written = broker.commit({0: 7}, member_id=ana, generation=1)
-    assert broker.send(TOO_LARGE).commit_errors == [Errors.UNKNOWN_SERVER_ERROR]
+    assert broker.send(TOO_LARGE).partition_errors == [Errors.UNKNOWN_SERVER_ERROR]
     broker.elapse(LINGER_MS)
 
-    assert written.commit_errors == [Errors.NONE]
+    assert written.partition_errors == [Errors.NONE]
     assert broker.fetch(0, group="large")[0][0] == -1
 
 
@@ -249,7 +249,7 @@ def test_a_write_is_written_with_the_empty_batch_before_it(profile: str) -> None
     written = broker.commit({0: 7}, member_id=ana, generation=1)
     broker.elapse(1)
 
-    assert written.commit_errors == [Errors.NONE]
+    assert written.partition_errors == [Errors.NONE]
 
 
 def test_a_batch_that_was_written_answers_nobody_twice() -> None:

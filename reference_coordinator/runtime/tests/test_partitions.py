@@ -53,7 +53,7 @@ def reloading(profile: str) -> Broker:
 
 def reported(broker: Broker, group: str) -> Errors:
     """What an OffsetCommit, which says what it finds, is told."""
-    (error,) = broker.commit({0: 1}, group=group).commit_errors
+    (error,) = broker.commit({0: 1}, group=group).partition_errors
     return error
 
 
@@ -171,7 +171,7 @@ def test_writes_to_an_unloaded_partition_are_refused_on_java_and_others_go_on(
     assert in_b.is_parked
 
     broker.release()
-    assert (in_a.commit_errors, in_b.commit_errors) == ([error], [Errors.NONE])
+    assert (in_a.partition_errors, in_b.partition_errors) == ([error], [Errors.NONE])
 
 
 def test_a_fetch_awaits_the_writes_of_its_own_partition_alone_on_java() -> None:
@@ -294,7 +294,7 @@ def test_a_log_that_others_wrote_to_is_loaded_anew(broker: Broker) -> None:
 
     broker.settle(broker.coordinator.log_out_of_sync(A, now_ms=broker.now))
 
-    assert (writes.commit_errors, parked.error, elsewhere.is_parked) == ([NOT_OURS], NOT_OURS, True)
+    assert (writes.partition_errors, parked.error, elsewhere.is_parked) == ([NOT_OURS], NOT_OURS, True)
     assert reported(broker, "a") is LOADING
     broker.finish_loading()
     assert broker.heartbeat(bob, group="a").error is Errors.NONE

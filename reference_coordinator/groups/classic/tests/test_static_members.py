@@ -45,7 +45,7 @@ def test_the_old_id_is_fenced_with_its_instance_id_and_unknown_without(broker: B
     assert broker.heartbeat(ana, instance="i").error is fenced
     assert broker.sync(ana, instance="i").error is fenced
     assert broker.join(ana, instance="i").error is fenced
-    assert broker.commit({0: 1}, member_id=ana, generation=1, instance="i").commit_errors == [fenced]
+    assert broker.commit({0: 1}, member_id=ana, generation=1, instance="i").partition_errors == [fenced]
     assert broker.heartbeat(ana).error is Errors.UNKNOWN_MEMBER_ID
 
 
@@ -205,7 +205,9 @@ def test_an_unknown_instance_id_of_a_dynamic_member_is_refused_from_3_0(
 
     assert broker.heartbeat(ana, instance="nosuch").error is reported
     assert broker.sync(ana, instance="nosuch").error is reported
-    assert broker.commit({0: 1}, member_id=ana, generation=1, instance="nosuch").commit_errors == [reported]
+    assert broker.commit({0: 1}, member_id=ana, generation=1, instance="nosuch").partition_errors == [
+        reported
+    ]
     assert broker.leave((ana, "nosuch")).leave_errors == [reported]
 
 

@@ -9,10 +9,7 @@ import pytest
 from reference_coordinator.core.consumer_records import MemberState
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import MemberId, TopicId
-from reference_coordinator.groups.consumer.current_assignment import (
-    CurrentAssignmentBuilder,
-    OwnedPartitions,
-)
+from reference_coordinator.groups.consumer.current_assignment import CurrentAssignmentBuilder, OwnedPartitions
 from reference_coordinator.groups.consumer.group import new_consumer_group
 from reference_coordinator.groups.consumer.member import AssignedPartitions, ConsumerGroupMember
 from reference_coordinator.groups.consumer.tests.consumer_kit import GROUP, image, topic_id

@@ -7,10 +7,7 @@ import pytest
 from reference_coordinator.core.ids import TopicId
 from reference_coordinator.core.metadata_image import MetadataImage, TopicImage
 from reference_coordinator.core.xxh3 import xxh3_64
-from reference_coordinator.groups.consumer.metadata import (
-    compute_subscription_metadata,
-    compute_topic_hash,
-)
+from reference_coordinator.groups.consumer.metadata import compute_subscription_metadata, compute_topic_hash
 from reference_coordinator.profile.profiles import profile_for
 
 HASHES = {
