@@ -22,7 +22,8 @@ class Written(NamedTuple):
 
 
 def batch(
-    *values: bytes,
+    *values: bytes | None,
+    keys: tuple[bytes | None, ...] = (),
     producer: tuple[int, int] = (-1, -1),
     sequence: int = -1,
     timestamps: tuple[int, ...] = (),
@@ -38,8 +39,10 @@ def batch(
             last_offset=len(values) - 1,
             max_timestamp_ms=Millis(max(times, default=0)),
             records=tuple(
-                Record(offset=at, timestamp_ms=Millis(time), key=None, value=value)
-                for at, (value, time) in enumerate(zip(values, times, strict=True))
+                Record(offset=at, timestamp_ms=Millis(time), key=key, value=value)
+                for at, (key, value, time) in enumerate(
+                    zip(keys or (None,) * len(values), values, times, strict=True)
+                )
             ),
             codec=codec,
             is_transactional=is_transactional,

@@ -5,7 +5,8 @@ import pytest
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.log import codecs
-from reference_coordinator.log.record_batch import Record, RecordBatch, encode_batch, record_size
+from reference_coordinator.log.record_batch import Record, record_size
+from reference_coordinator.tests.wire_topic_client import batch
 from reference_coordinator.topic_logs.batch import BatchHeader, read_header
 from reference_coordinator.topic_logs.originals import Originals
 from reference_coordinator.topic_logs.partition_log import PartitionLog
@@ -16,18 +17,7 @@ SIZE = record_size(Record(offset=0, timestamp_ms=NOW, key=b"k", value=b"v"), bas
 
 def log_of(*values: bytes, codec: int = codecs.NONE) -> PartitionLog:
     """Return a log with one batch."""
-    records = tuple(
-        Record(offset=at, timestamp_ms=NOW, key=b"k", value=value) for at, value in enumerate(values)
-    )
-    written = encode_batch(
-        RecordBatch(
-            base_offset=0,
-            last_offset=len(records) - 1,
-            max_timestamp_ms=NOW,
-            records=records,
-            codec=codec,
-        )
-    )
+    written = batch(*values, keys=(b"k",) * len(values), codec=codec)
     header = read_header(written, api_version=13)
     assert isinstance(header, BatchHeader)
     log = PartitionLog()

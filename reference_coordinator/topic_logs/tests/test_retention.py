@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import Millis
-from reference_coordinator.log.record_batch import Record, RecordBatch, decode_batch, encode_batch
+from reference_coordinator.log.record_batch import decode_batch
 from reference_coordinator.tests.wire_broker import WireBroker
 from reference_coordinator.tests.wire_producer import Producer
 from reference_coordinator.tests.wire_tools import SET, alter, create
@@ -37,18 +36,8 @@ def _produce_now(orders: TopicClient, *values: bytes) -> int:
 
 
 def _keyed(*pairs: tuple[bytes, bytes | None], now_ms: int = 0, **fields: Any) -> bytes:  # noqa: ANN401
-    return encode_batch(
-        RecordBatch(
-            base_offset=0,
-            last_offset=len(pairs) - 1,
-            max_timestamp_ms=Millis(now_ms),
-            records=tuple(
-                Record(offset=at, timestamp_ms=Millis(now_ms), key=key, value=each)
-                for at, (key, each) in enumerate(pairs)
-            ),
-            **fields,
-        )
-    )
+    keys, values = zip(*pairs, strict=True)
+    return batch(*values, keys=keys, timestamps=(now_ms,) * len(pairs), **fields)
 
 
 def _kept(orders: TopicClient, offset: int = 0) -> list[tuple[int, bytes | None, bytes | None]]:
@@ -203,9 +192,8 @@ def test_an_open_transaction_keeps_its_records_from_compaction(orders: TopicClie
     _configure(orders, cleanup_policy="compact", segment_ms="1000", min_cleanable_dirty_ratio="0")
     producer = Producer(orders.broker, name="tx", timeout_ms=600_000)
     producer.add_partitions()
-    producer_id, producer_epoch = producer.id_and_epoch
-    of_producer = {"producer_id": producer_id, "producer_epoch": producer_epoch, "is_transactional": True}
-    written = orders.produce(_keyed((b"a", b"1"), base_sequence=0, **of_producer), transactional_id="tx")
+    records = _keyed((b"a", b"1"), producer=producer.id_and_epoch, sequence=0, is_transactional=True)
+    written = orders.produce(records, transactional_id="tx")
     assert written.error is Errors.NONE
     orders.produce(_keyed((b"a", b"2")))
     orders.broker.elapse(2000)
