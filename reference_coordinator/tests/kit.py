@@ -118,8 +118,12 @@ class Broker:
     def finish_loading(self) -> None:
         """Load every log that is to be loaded."""
         while (partition := self.coordinator.partition_to_load) is not None:
-            self.coordinator.load(partition, self.read(partition))
-            self.settle(self.coordinator.finish_loading(partition, now_ms=self.now))
+            self.load(partition)
+
+    def load(self, partition: int) -> None:
+        """Load one log."""
+        self.coordinator.load(partition, self.read(partition))
+        self.settle(self.coordinator.finish_loading(partition, now_ms=self.now))
 
     def take_over(self, *partitions: int, epoch: int = 0) -> None:
         self.begin_loading(*partitions, epoch=epoch)

@@ -1,6 +1,7 @@
 """What broker and cluster have in common for tests: frames in, frames out, and a clock that is set."""
 
 from typing import Any, Generic, TypeVar
+from uuid import UUID
 
 from reference_coordinator.broker.cluster import Cluster
 from reference_coordinator.broker.listener import CloseConnection, ConnectionId, Listener, Outgoing, SendFrame
@@ -112,6 +113,12 @@ class Client:
         """Ask for a coordinator."""
         node_id: int = self.ask("find_coordinator", 1, key=key, key_type=key_type).node_id
         return node_id
+
+    def topic_id(self, name: str = "orders") -> UUID:
+        """Ask for the id of a topic."""
+        (topic,) = self.ask("metadata", 12, topics=({"name": name},)).topics
+        assert isinstance(topic.topic_id, UUID)
+        return topic.topic_id
 
     def send_commit(self, offset: int, *, group_id: str = "g") -> None:
         """Send an OffsetCommit of nobody for partition 0 of `orders`."""

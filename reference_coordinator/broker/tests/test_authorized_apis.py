@@ -56,13 +56,11 @@ def test_topics_that_may_not_be_seen_are_left_out_of_all_and_refused_by_name() -
 
 def test_a_topic_that_is_asked_for_by_its_id_keeps_its_name_to_itself() -> None:
     broker = secured()
-    (orders,) = broker.connect().ask("metadata", 12, topics=({"name": "orders"},)).topics
+    orders = broker.connect().topic_id()
 
-    (refused,) = (
-        as_ana(broker).ask("metadata", 12, topics=({"topic_id": orders.topic_id, "name": None},)).topics
-    )
+    (refused,) = as_ana(broker).ask("metadata", 12, topics=({"topic_id": orders, "name": None},)).topics
 
-    assert (refused.error_code, refused.name, refused.topic_id) == (NO_TOPIC, None, orders.topic_id)
+    assert (refused.error_code, refused.name, refused.topic_id) == (NO_TOPIC, None, orders)
 
 
 @pytest.mark.parametrize(("key_type", "error"), [(0, NO_GROUP), (1, NO_TRANSACTION), (2, NO_CLUSTER)])
@@ -105,16 +103,16 @@ def test_a_waiting_member_is_answered_by_the_broker_with_its_authorizer() -> Non
 def test_offsets_of_hidden_topics_are_refused_by_id_too() -> None:
     broker = secured()
     allow(broker, GROUP, "g", READ)
-    (orders,) = broker.connect().ask("metadata", 12, topics=({"name": "orders"},)).topics
+    orders = broker.connect().topic_id()
     partitions = ({"partition_index": 0, "committed_offset": 1},)
-    topic = {"topic_id": orders.topic_id, "partitions": partitions}
+    topic = {"topic_id": orders, "partitions": partitions}
 
     response = as_ana(broker).ask(
         "offset_commit", 10, group_id="g", generation_id_or_member_epoch=-1, member_id="", topics=(topic,)
     )
 
     (refused,) = response.topics
-    assert refused.topic_id == orders.topic_id
+    assert refused.topic_id == orders
     assert [each.error_code for each in refused.partitions] == [NO_TOPIC]
 
 

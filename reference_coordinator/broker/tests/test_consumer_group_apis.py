@@ -12,7 +12,8 @@ from reference_coordinator.broker.consumer_group_apis import (
 )
 from reference_coordinator.broker.offset_apis import Forward
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import GroupId, GroupInstanceId, MemberId, Millis, TopicId
+from reference_coordinator.core.ids import GroupId, MemberId, Millis, TopicId
+from reference_coordinator.groups.consumer.tests.consumer_kit import heartbeat_of
 from reference_coordinator.messages import AUTHORIZED_OPERATIONS_OMITTED
 from reference_coordinator.messages.consumer_groups import (
     ConsumerGroupDescribeRequest,
@@ -21,7 +22,6 @@ from reference_coordinator.messages.consumer_groups import (
     ConsumerGroupDescribeResponseGroup,
     ConsumerGroupDescribeResponseMember,
     ConsumerGroupDescribeResponseTopicPartitions,
-    ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatRequestTopicPartitions,
     ConsumerGroupHeartbeatResponse,
     ConsumerGroupHeartbeatResponseAssignment,
@@ -35,16 +35,9 @@ from reference_coordinator.tests.wire_client import received, written
 TOPIC_ID = TopicId("6bd2e1c5-5e0a-4bd5-8cde-6a4ae2f2b0aa")
 ZEROS = TopicId(str(UUID(int=0)))
 RANGES = served_ranges(profile_for("4.4"))
-HEARTBEAT = ConsumerGroupHeartbeatRequest(
-    group_id=GroupId("g"),
-    member_id=MemberId("m"),
-    member_epoch=3,
-    instance_id=GroupInstanceId("i"),
-    rack_id="r",
+HEARTBEAT = replace(
+    heartbeat_of("m", 3, names=("orders",), regex="o.*", instance="i", rack="r", assignor="range"),
     rebalance_timeout_ms=Millis(60_000),
-    subscribed_topic_names=("orders",),
-    subscribed_topic_regex="o.*",
-    server_assignor="range",
     topic_partitions=(
         ConsumerGroupHeartbeatRequestTopicPartitions(topic_id=TOPIC_ID, partitions=(0, 2)),
         ConsumerGroupHeartbeatRequestTopicPartitions(topic_id=ZEROS, partitions=()),
@@ -115,9 +108,7 @@ def test_what_a_heartbeat_leaves_out_is_null() -> None:
         **{**WRITTEN, **nulls, "rebalance_timeout": -1, "subscribed_topic_regex": None},
     )
 
-    assert read == ConsumerGroupHeartbeatRequest(
-        group_id=GroupId("g"), member_id=MemberId("m"), member_epoch=3
-    )
+    assert read == heartbeat_of("m", 3)
 
 
 @pytest.mark.parametrize("version", [0, 1])

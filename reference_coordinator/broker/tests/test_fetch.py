@@ -154,7 +154,7 @@ def test_there_are_no_sessions(client: TopicClient) -> None:
 
 def test_a_topic_is_named_by_its_id_from_v13_on(client: TopicClient) -> None:
     client.produce(batch(b"a"))
-    topic_id = client.client.ask("metadata", 12, topics=None).topics[0].topic_id
+    topic_id = client.client.topic_id()
     wanted = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1}
 
     for named, error in ((topic_id, Errors.NONE), (type(topic_id)(int=1), Errors.UNKNOWN_TOPIC_ID)):

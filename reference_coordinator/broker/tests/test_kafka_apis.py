@@ -21,12 +21,6 @@ def client_of_the_broker(broker: WireBroker) -> WireClient:
     return broker.connect()
 
 
-def topic_id_of(client: WireClient, name: str) -> UUID:
-    (topic,) = client.ask("metadata", 12, topics=({"name": name},)).topics
-    assert isinstance(topic.topic_id, UUID)
-    return topic.topic_id
-
-
 def commit(
     client: WireClient, version: int, *topics: dict[str, Any], generation_id: int = -1
 ) -> list[tuple[object, int, int]]:
@@ -179,7 +173,7 @@ def test_metadata_of_an_unknown_topic_says_so_and_may_create_it(client: WireClie
 
 
 def test_metadata_finds_a_topic_by_its_id(client: WireClient) -> None:
-    topic_id = topic_id_of(client, "orders")
+    topic_id = client.topic_id()
 
     (known,) = client.ask("metadata", 12, topics=({"name": None, "topic_id": topic_id},)).topics
     (unknown,) = client.ask("metadata", 12, topics=({"name": None, "topic_id": UUID(int=1)},)).topics
@@ -241,7 +235,7 @@ def test_an_offset_commit_mixes_refused_and_judged_partitions_topic_by_topic(bro
 
 def test_an_offset_commit_by_topic_id_is_judged_by_name_and_answered_by_id() -> None:
     client = connected("4.2")
-    topic_id = topic_id_of(client, "orders")
+    topic_id = client.topic_id()
     unknown_id = UUID(int=1)
 
     committed = commit(
@@ -257,7 +251,7 @@ def test_an_offset_commit_by_topic_id_is_judged_by_name_and_answered_by_id() -> 
 
 def test_an_offset_fetch_by_topic_id_is_answered_by_id() -> None:
     client = connected("4.2")
-    topic_id = topic_id_of(client, "orders")
+    topic_id = client.topic_id()
     commit(client, 10, {"topic_id": topic_id, "partitions": (1,)})
 
     def fetched(topics: object) -> list[tuple[UUID, int, int, int]]:

@@ -119,7 +119,7 @@ def test_without_acks_a_failure_closes_the_connection(client: TopicClient) -> No
 
 def test_a_topic_is_named_by_its_id_in_the_latest_versions() -> None:
     client = TopicClient(WireBroker("4.3"))
-    topic_id = client.client.ask("metadata", 12, topics=None).topics[0].topic_id
+    topic_id = client.client.topic_id()
     data = ({"index": 0, "records": batch(b"a")},)
 
     answer = client.client.ask(

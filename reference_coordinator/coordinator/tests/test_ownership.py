@@ -2,16 +2,11 @@
 
 import pytest
 
+from reference_coordinator.coordinator.tests.test_loading import elected
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.messages import ListGroupsRequest, OffsetFetchResponse
 from reference_coordinator.tests.kit import JAVA, SCALA, Broker
 from reference_coordinator.tests.requests import SESSION_MS, fetch_all, join
-
-
-def loading(profile: str) -> Broker:
-    broker = Broker(profile, {"offsets.topic.num.partitions": "1"}, owned=False)
-    broker.begin_loading()
-    return broker
 
 
 def given_by_every_api(broker: Broker) -> dict[str, object]:
@@ -56,7 +51,7 @@ def test_a_new_broker_is_nobodys_coordinator(profile: str) -> None:
 def test_a_loading_coordinator_says_so_to_nearly_all(profile: str, of_sync: Errors) -> None:
     wait = Errors.COORDINATOR_LOAD_IN_PROGRESS
 
-    assert given_by_every_api(loading(profile)) == {
+    assert given_by_every_api(elected(profile)) == {
         "join": wait,
         "sync": of_sync,
         "heartbeat": Errors.NONE,
@@ -73,7 +68,7 @@ def test_a_loading_coordinator_says_so_to_nearly_all(profile: str, of_sync: Erro
 @pytest.mark.parametrize(("profile", "echoed"), [(SCALA, "m"), ("3.9-java", ""), (JAVA, "")])
 def test_only_scala_echoes_the_member_id_with_a_coordinators_error(profile: str, echoed: str) -> None:
     assert Broker(profile, owned=False).send(join("m")).join.member_id == echoed
-    assert loading(profile).send(join("m")).join.member_id == echoed
+    assert elected(profile).send(join("m")).join.member_id == echoed
 
 
 @pytest.mark.parametrize(

@@ -102,18 +102,17 @@ def _run(disk: CrashingDisk, *, compacts: bool) -> History:
     return history
 
 
-def _records(steps: list[Step]) -> list[CoordinatorRecord]:
+def _log_of(steps: list[Step]) -> OffsetsLog:
     log = OffsetsLog()
     for step in steps:
         step(log)
-    return list(log.read(0))
+    return log
 
 
-def _groups(steps: list[Step]) -> tuple[LoadedGroup, ...]:
-    log = OffsetsLog()
-    for step in steps:
-        step(log)
-    return groups_in(log)
+def _groups(history: History) -> list[tuple[LoadedGroup, ...]]:
+    """What may be there afterwards: without what was under way, or with it."""
+    steps = (history.acknowledged, history.acknowledged + history.under_way)
+    return [groups_in(_log_of(each)) for each in steps]
 
 
 def _kill_points(*, compacts: bool) -> list[tuple[int, int]]:
@@ -133,7 +132,8 @@ def test_a_crash_at_any_point_loses_and_invents_nothing() -> None:
     for crash_at, torn_after in _kill_points(compacts=False):
         disk = CrashingDisk(crash_at=crash_at, torn_after=torn_after)
         history = _run(disk, compacts=False)
-        right = [_records(history.acknowledged), _records(history.acknowledged + history.under_way)]
+        steps = (history.acknowledged, history.acknowledged + history.under_way)
+        right = [list(_log_of(each).read(0)) for each in steps]
         for name, found in disk.disks_after():
             store = _store(found, compacts=False)
             log = OffsetsLog(store)
@@ -167,7 +167,7 @@ def test_a_crash_in_compaction_loses_and_revives_nothing() -> None:
     for crash_at, torn_after in _kill_points(compacts=True):
         disk = CrashingDisk(crash_at=crash_at, torn_after=torn_after)
         history = _run(disk, compacts=True)
-        right = [_groups(history.acknowledged), _groups(history.acknowledged + history.under_way)]
+        right = _groups(history)
         for name, found in disk.disks_after():
             log = OffsetsLog(_store(found, compacts=True))
             assert groups_in(log) in right, (crash_at, torn_after, name)
@@ -191,7 +191,7 @@ def test_a_crash_while_a_crash_is_mended_loses_nothing() -> None:
     for crash_at, torn_after in points[:: max(1, len(points) // 60)]:
         disk = CrashingDisk(crash_at=crash_at, torn_after=torn_after)
         history = _run(disk, compacts=True)
-        right = [_groups(history.acknowledged), _groups(history.acknowledged + history.under_way)]
+        right = _groups(history)
         for name, found in disk.disks_after():
             for second in range(1, 12):
                 found.crash_at = found.steps + second

@@ -75,8 +75,7 @@ def test_a_partition_that_awaits_its_turn_is_nobodys_on_scala_from_2_8_1(
     broker = reloading(profile)
     assert (reported(broker, "b"), reported(broker, "a")) == (LOADING, queued)
 
-    broker.coordinator.load(B, broker.read(B))
-    broker.settle(broker.coordinator.finish_loading(B, now_ms=broker.now))
+    broker.load(B)
     assert (reported(broker, "b"), reported(broker, "a")) == (Errors.NONE, LOADING)
 
     broker.finish_loading()
@@ -89,8 +88,7 @@ def test_a_list_while_one_partition_loads_has_the_other_on_scala_only(
 ) -> None:
     """GroupCoordinatorServiceTest#testListGroupsWithFailure (4.3.1)."""
     broker = reloading(profile)
-    broker.coordinator.load(B, broker.read(B))
-    broker.settle(broker.coordinator.finish_loading(B, now_ms=broker.now))
+    broker.load(B)
 
     listed = broker.send(ListGroupsRequest()).as_(ListGroupsResponse)
 

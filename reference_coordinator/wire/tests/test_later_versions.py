@@ -91,15 +91,9 @@ def commits(
     }
 
 
-def orders(producer: Producer) -> UUID:
-    (topic,) = producer.client.ask("metadata", 12, topics=({"name": "orders"},)).topics
-    assert isinstance(topic.topic_id, UUID)
-    return topic.topic_id
-
-
 def test_a_transactional_commit_by_topic_id_is_judged_by_name_and_answered_by_id() -> None:
     producer = Producer(WireBroker("4.4"))
-    known, unknown = orders(producer), UUID(int=1)
+    known, unknown = producer.client.topic_id(), UUID(int=1)
 
     reported = commits(producer, (unknown, 0), (known, 0), (known, 99), (None, 0))
 
@@ -116,7 +110,7 @@ def test_a_transactional_commit_by_topic_id_is_judged_by_name_and_answered_by_id
 
 def test_a_generation_of_a_missing_group_is_named_as_such_from_version_6_on() -> None:
     producer = Producer(WireBroker("4.4"))
-    known = orders(producer)
+    known = producer.client.topic_id()
 
     assert commits(producer, (known, 0), generation_id=3) == {(known, 0): Errors.GROUP_ID_NOT_FOUND}
     assert producer.commit(5, generation_id=3) == [Errors.ILLEGAL_GENERATION]
@@ -125,7 +119,7 @@ def test_a_generation_of_a_missing_group_is_named_as_such_from_version_6_on() ->
 
 def test_a_group_is_deleted_in_version_3() -> None:
     producer = Producer(WireBroker("4.4"))
-    commits(producer, (orders(producer), 0))
+    commits(producer, (producer.client.topic_id(), 0))
     producer.end(5)
 
     results = [producer.client.ask("delete_groups", 3, groups_names=("g",)).results[0] for _ in range(2)]
