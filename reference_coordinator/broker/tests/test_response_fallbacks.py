@@ -1,5 +1,8 @@
 """Faults of some releases: answers that could not be written, and groups that outlived their log."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from reference_coordinator.core.errors import Errors
@@ -27,32 +30,28 @@ def test_a_leader_before_v5_of_a_static_member(profile: str, error: Errors) -> N
     assert (answer.error_code, len(answer.members)) == (error, 0 if error else 2)
 
 
+DYNAMIC: Mapping[str, Any] = {}
+STATIC: Mapping[str, Any] = {"version": 5, "group_instance_id": "i"}
+
+
 @pytest.mark.parametrize(
-    ("profile", "version", "error"),
+    ("profile", "member", "version", "error"),
     [
-        ("2.4.1", 3, Errors.NONE),
-        ("2.5.0", 0, Errors.UNSUPPORTED_VERSION),
-        ("2.5.0", 3, Errors.UNSUPPORTED_VERSION),
-        ("2.5.0", 4, Errors.NONE),
-        ("2.5.1", 3, Errors.NONE),
+        ("2.4.1", STATIC, 3, Errors.NONE),
+        ("2.5.0", STATIC, 0, Errors.UNSUPPORTED_VERSION),
+        ("2.5.0", STATIC, 3, Errors.UNSUPPORTED_VERSION),
+        ("2.5.0", STATIC, 4, Errors.NONE),
+        ("2.5.0", DYNAMIC, 0, Errors.NONE),
+        ("2.5.1", STATIC, 3, Errors.NONE),
     ],
 )
-def test_a_static_member_described(profile: str, version: int, error: Errors) -> None:
+def test_a_member_described(profile: str, member: Mapping[str, Any], version: int, error: Errors) -> None:
     client = connected(profile)
-    client.joined(version=5, group_instance_id="i")
+    client.joined(**member)
 
     (group,) = client.ask("describe_groups", version, groups=("g",)).groups
 
     assert (group.error_code, len(group.members)) == (error, 0 if error else 1)
-
-
-def test_groups_without_static_members_are_described_by_every_version() -> None:
-    client = connected("2.5.0")
-    client.joined()
-
-    (group,) = client.ask("describe_groups", 0, groups=("g",)).groups
-
-    assert (group.error_code, len(group.members)) == (Errors.NONE, 1)
 
 
 @pytest.mark.parametrize(

@@ -88,22 +88,19 @@ def test_a_missing_group_is_judged_by_release(
     assert reported == [[generation], [zero], [member], [of_both]]
 
 
+@pytest.mark.parametrize(
+    ("error", "by_chance"),
+    [(Errors.INVALID_TXN_STATE, {"topics"}), (Errors.INVALID_PRODUCER_ID_MAPPING, set())],
+)
 def test_an_unverified_transaction_is_refused_and_leaves_a_group_in_scala(
-    broker: Broker, profile: str
+    broker: Broker, profile: str, error: Errors, by_chance: set[str]
 ) -> None:
-    refused = broker.txn_commit({0: 1}, verification=Errors.INVALID_TXN_STATE)
+    refused = broker.txn_commit({0: 1}, verification=error)
 
-    assert refused.partition_errors == [Errors.INVALID_TXN_STATE]
+    assert refused.partition_errors == [error]
     assert broker.state() == ("Empty" if profile == SCALA else "Dead")
-    assert set(refused.permitted) == {"topics"}
+    assert set(refused.permitted) == by_chance
     assert broker.fetch(0, stable=True) == [NONE]
-
-
-def test_another_refusal_of_the_transaction_is_no_matter_of_chance(broker: Broker) -> None:
-    refused = broker.txn_commit({0: 1}, verification=Errors.INVALID_PRODUCER_ID_MAPPING)
-
-    assert refused.partition_errors == [Errors.INVALID_PRODUCER_ID_MAPPING]
-    assert not refused.permitted
 
 
 @pytest.mark.parametrize(
