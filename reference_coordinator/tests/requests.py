@@ -1,5 +1,7 @@
 """What members send, in short words."""
 
+from collections.abc import Mapping
+
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import (
     UNKNOWN_MEMBER_ID,
@@ -107,6 +109,21 @@ def leave(*members: str | tuple[str, str | None], group: str = "g") -> LeaveGrou
     )
 
 
+def _offsets(
+    topic: str, offsets: Mapping[int, int], metadata: Mapping[int, str | None], *, leader_epoch: int = -1
+) -> tuple[OffsetCommitRequestTopic, ...]:
+    partitions = tuple(
+        OffsetCommitRequestPartition(
+            partition_index=index,
+            committed_offset=offset,
+            committed_leader_epoch=leader_epoch,
+            committed_metadata=metadata[index],
+        )
+        for index, offset in offsets.items()
+    )
+    return (OffsetCommitRequestTopic(name=topic, partitions=partitions),)
+
+
 def commit(
     offsets: dict[int, int],
     *,
@@ -125,20 +142,7 @@ def commit(
         member_id=MemberId(member_id),
         group_instance_id=None if instance is None else GroupInstanceId(instance),
         retention_time_ms=Millis(retention_ms),
-        topics=(
-            OffsetCommitRequestTopic(
-                name=topic,
-                partitions=tuple(
-                    OffsetCommitRequestPartition(
-                        partition_index=index,
-                        committed_offset=offset,
-                        committed_leader_epoch=leader_epoch,
-                        committed_metadata=metadata,
-                    )
-                    for index, offset in offsets.items()
-                ),
-            ),
-        ),
+        topics=_offsets(topic, offsets, dict.fromkeys(offsets, metadata), leader_epoch=leader_epoch),
     )
 
 
@@ -190,18 +194,6 @@ def txn_commit(
         generation_id=GenerationId(generation),
         member_id=MemberId(member_id),
         group_instance_id=None if instance is None else GroupInstanceId(instance),
-        topics=(
-            OffsetCommitRequestTopic(
-                name="t",
-                partitions=tuple(
-                    OffsetCommitRequestPartition(
-                        partition_index=index,
-                        committed_offset=offset,
-                        committed_metadata=(metadata or {}).get(index, ""),
-                    )
-                    for index, offset in offsets.items()
-                ),
-            ),
-        ),
+        topics=_offsets("t", offsets, dict.fromkeys(offsets, "") | (metadata or {})),
         verification=verification,
     )

@@ -104,12 +104,7 @@ MADE_BY_KAFKA = [
         id="topics",
     ),
     pytest.param(
-        replace(
-            TOPICS,
-            topics=(
-                replace(ORDERS, partition_metadata=(PartitionMetadata(partition=1, racks=("r1", "r2")),)),
-            ),
-        ),
+        replace(TOPICS, topics=(replace(ORDERS, partition_metadata=(RACKS,)),)),
         "0004000167",
         "0000020102030405060708090a0b0c0d0e0f10076f726465727300000003020000000103037231037232000000",
         id="topics_racks",
