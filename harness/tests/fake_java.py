@@ -14,9 +14,9 @@ def fake_java(
     home: Path, *, version: int = 17, modules: Collection[str] = ALL_MODULES, otherwise: str = "exit 0"
 ) -> Path:
     """Write the program, which does something else if it is not asked, and return it."""
-    told = [f"    java.home = {home}", f"    java.specification.version = {version}"]
-    told += [f"{module}@{version}.0.1" for module in ("java.base", *sorted(modules))]
-    asked = "".join(f"  echo '{line}'\n" for line in told)
+    answer = [f"    java.home = {home}", f"    java.specification.version = {version}"]
+    answer += [f"{module}@{version}.0.1" for module in ("java.base", *sorted(modules))]
+    asked = "".join(f"  echo '{line}'\n" for line in answer)
     program = home / "bin" / "java"
     program.parent.mkdir(parents=True, exist_ok=True)
     program.write_text(

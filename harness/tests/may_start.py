@@ -68,8 +68,10 @@ class _Guards:
         folder.mkdir(parents=True, exist_ok=True)
         answer = ""
         if name == "java" and self._java is not None:
-            told = subprocess.run([self._java.program, *QUESTION], capture_output=True, text=True, check=True)
-            answer = (told.stderr + told.stdout).replace(str(self._java.home), str(folder.parent))
+            asked = subprocess.run(
+                [self._java.program, *QUESTION], capture_output=True, text=True, check=True
+            )
+            answer = (asked.stderr + asked.stdout).replace(str(self._java.home), str(folder.parent))
         elif shutil.which(name) is None:
             return
         path = folder / name

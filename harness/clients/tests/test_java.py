@@ -132,7 +132,7 @@ def test_what_did_not_compile_is_compiled_again(fake_java: FakeJava) -> None:
 
 
 @pytest.mark.slow
-def test_who_names_it_where_there_is_no_java_is_told_the_remedy(
+def test_who_names_it_where_there_is_no_java_gets_the_remedy(
     kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("harness.targets.runtimes.java._candidates", lambda _: [])

@@ -16,9 +16,9 @@ from requests.adapters import HTTPAdapter
 from requests_file import FileAdapter
 from urllib3.util import Retry
 
-from harness.targets.base.interface import Passing, Progress, TargetError
+from harness.targets.base.interface import Passing, Progress
 from harness.targets.jars.locks import JarLock, JarMismatchError, own_remedy, sha512_of
-from harness.targets.jars.repository import repository_name, repository_url
+from harness.targets.jars.repository import MissingError, UnreachableError, repository_name, repository_url
 from harness.targets.runtimes.certificates import trust_system_certificates
 
 _AT_ONCE: Final = 8
@@ -31,14 +31,6 @@ _RETRIED: Final = Retry(
 _CHUNK_BYTES: Final = 1 << 16
 _MIB: Final = 1 << 20
 _PARTIAL, _NOT_FOUND, _NOTHING_LEFT = 206, 404, 416
-
-
-class MissingError(TargetError):
-    """The repository does not have a file."""
-
-
-class UnreachableError(TargetError):
-    """The repository does not answer, or not to its end."""
 
 
 class Repository:

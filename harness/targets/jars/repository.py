@@ -5,13 +5,19 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from jgo.constants import MAVEN_CENTRAL_URL
-
 from harness.targets.base.interface import TargetError
 
 MIRROR_VARIABLE: Final = "KAFKA_CONFORMANCE_MAVEN_MIRROR"
 """Environment variable with the address of a mirror of Maven Central."""
 _REMOTE: Final = frozenset({"http", "https"})
+
+
+class MissingError(TargetError):
+    """The repository does not have a file."""
+
+
+class UnreachableError(TargetError):
+    """The repository does not answer, or not to its end."""
 
 
 def mirror_url(environment: Mapping[str, str] = os.environ) -> str | None:
@@ -42,6 +48,8 @@ def repository_url() -> str:
     Raises:
         TargetError: the configured mirror is not the address of a repository.
     """
+    from jgo.constants import MAVEN_CENTRAL_URL  # noqa: PLC0415 - slow to import, and seldom needed
+
     return (mirror_url() or MAVEN_CENTRAL_URL).rstrip("/")
 
 

@@ -8,8 +8,8 @@ from urllib.request import url2pathname
 from jgo.maven import MavenContext
 from requests import RequestException
 
-from harness.targets.jars.download import MissingError, unreachable
-from harness.targets.jars.repository import repository_name, repository_url
+from harness.targets.jars.download import unreachable
+from harness.targets.jars.repository import MissingError, repository_name, repository_url
 from harness.targets.runtimes.certificates import trust_system_certificates
 
 _BROKER: Final = "org.apache.kafka:kafka_2.13"

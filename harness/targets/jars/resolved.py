@@ -12,7 +12,7 @@ from typing import Final
 
 from harness.targets.base.interface import Progress, TargetError
 from harness.targets.jars import cache, locks
-from harness.targets.jars.repository import repository_name
+from harness.targets.jars.repository import MissingError, UnreachableError, repository_name
 from harness.trace.schema import TraceError, json_object
 
 LATEST: Final = "latest"
@@ -103,9 +103,8 @@ async def _fetch(version: str, home: Path, progress: Progress) -> tuple[str, ...
 
     The description comes last: a home without one is gone on with.
     """
-    # What downloads takes a while to import, and most runs find the jars in the cache.
-    from harness.targets.jars.download import MissingError, Repository, UnreachableError  # noqa: PLC0415
-    from harness.targets.jars.resolution import broker_paths  # noqa: PLC0415
+    from harness.targets.jars.download import Repository  # noqa: PLC0415 - slow to import, and seldom needed
+    from harness.targets.jars.resolution import broker_paths  # noqa: PLC0415 - likewise
 
     lock = locks.lock_of(version)
     try:
@@ -172,7 +171,7 @@ async def _latest(directory: Path, progress: Progress) -> KafkaJars:
 
 def _published() -> list[str]:
     """Return Kafka's releases, newest first, as the repository's metadata name them."""
-    from harness.targets.jars.download import Repository  # noqa: PLC0415 - as above
+    from harness.targets.jars.download import Repository  # noqa: PLC0415 - likewise
 
     with Repository() as repository:
         metadata = repository.read(_METADATA)

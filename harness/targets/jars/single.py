@@ -37,7 +37,7 @@ async def single_jar(part: str, version: str, progress: Progress) -> Path:
     jar = libs / f"{Path(module).name}-{version}.jar"
     path = f"{module}/{version}/{jar.name}"
     if not jar.is_file():
-        from harness.targets.jars.download import Repository  # noqa: PLC0415 - it takes a while to import
+        from harness.targets.jars.download import Repository  # noqa: PLC0415 - slow to import, and seldom needed
 
         async with cache.locked(directory, f"jars-{name}", progress):
             progress(f"downloading {jar.name}")

@@ -9,7 +9,6 @@ import asyncio
 import hashlib
 import subprocess
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -64,11 +63,16 @@ async def _base_archive(java: Path, progress: Progress) -> Path | None:
 
 def _dump(java: Path, archive: Path) -> None:
     """Make the archive of a Java's own classes, unless it has one or can make none."""
-    has_one = (str(java), "-Xshare:on", "-version")
-    dumping = (str(java), "-Xshare:dump", f"-XX:SharedArchiveFile={archive}")
-    with suppress(OSError, subprocess.TimeoutExpired):
-        if subprocess.run(has_one, capture_output=True, timeout=_DUMP_TIMEOUT_S, check=False).returncode:  # noqa: S603
-            subprocess.run(dumping, capture_output=True, timeout=_DUMP_TIMEOUT_S, check=False)  # noqa: S603
+    if not _succeeds(java, "-Xshare:on", "-version"):
+        _succeeds(java, "-Xshare:dump", f"-XX:SharedArchiveFile={archive}")
+
+
+def _succeeds(*command: str | Path) -> bool:
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=_DUMP_TIMEOUT_S, check=False)  # noqa: S603 - no shell
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
 
 
 def _subdirectory(directory: Path) -> Path:

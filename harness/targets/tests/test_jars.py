@@ -181,7 +181,9 @@ def test_a_mirror_that_always_ends_early_is_given_up(
     mirror: type[_Mirror], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mirror, "spoil", lambda _, content: b"")
-    with pytest.raises(download.UnreachableError, match=r"could not be reached .*; in the cache: no version"):
+    with pytest.raises(
+        repository.UnreachableError, match=r"could not be reached .*; in the cache: no version"
+    ):
         downloaded()
 
 

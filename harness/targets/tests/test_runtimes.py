@@ -132,7 +132,7 @@ def test_a_node_that_is_old_or_has_no_npm_is_passed_over(tmp_path: Path, own: Pa
     )
 
 
-def test_what_the_user_trusts_comes_first_and_node_is_told(
+def test_what_the_user_trusts_comes_first_and_node_trusts_it_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     named, usual = tmp_path / "named.pem", tmp_path / "usual.pem"

@@ -23,7 +23,7 @@ ALL_THREE: Final = {"t": (0, 1, 2)}
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "answered"),
     [
         ({}, None),
         ({"names": ("t",), "timeout_ms": 5_000, "owned": ALL_THREE}, ALL_THREE),
@@ -32,11 +32,11 @@ ALL_THREE: Final = {"t": (0, 1, 2)}
     ids=["nothing", "all", "two of three things"],
 )
 def test_who_says_all_is_answered_with_all_of_the_assignment(
-    consumers: Consumers, said: dict[str, Any], told: Owned | None
+    consumers: Consumers, said: dict[str, Any], answered: Owned | None
 ) -> None:
     epoch = consumers.beat("ana", 0, names=("t",)).member_epoch
 
-    assert consumers.epoch_and_owned("ana", epoch, **said) == (epoch, told)
+    assert consumers.epoch_and_owned("ana", epoch, **said) == (epoch, answered)
 
 
 def test_whose_group_it_is_is_asked_behind_the_fields_from_4_1_on(release: str) -> None:
