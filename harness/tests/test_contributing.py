@@ -51,7 +51,7 @@ def test_every_target_of_make_that_is_named_is_there() -> None:
     named = {name for page in PAGES for name in re.findall(r"\bmake ([a-z-]+)", page.read_text())}
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
 
-    assert {"conformance", "check", "test", "release", "docs", "jar-locks", "wheel"} <= named
+    assert {"check", "test", "release", "docs", "jar-locks", "wheel"} <= named
     assert named - {"it"} <= targets
 
 
