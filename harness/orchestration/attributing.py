@@ -19,6 +19,7 @@ from harness.diff.model import Attribution, Judgement
 from harness.runner.drive import Drive, DriveSinks, Limits
 from harness.runner.watcher import Unwatched
 from harness.scenario.script import Script
+from harness.targets.base.interface import Passing
 from harness.targets.reference.variants import VariantTarget, behaviour_source, differing_behaviours, variant
 from harness.trace.events import Event, EventKind
 from harness.verdict import COMPARABLE
@@ -108,10 +109,8 @@ async def _tried(
 
         for ended, each in enumerate(asyncio.as_completed([tried(trial) for trial in trials]), start=1):
             trial, reported = await each
-            progress(
-                f"what changed from {trial.pair.from_oracle} to {trial.pair.to_oracle}: "
-                f"{trial.behaviour} ({ended} of {len(trials)})"
-            )
+            pair = f"{trial.pair.from_oracle} to {trial.pair.to_oracle}"
+            progress(Passing(f"what changed from {pair}: {trial.behaviour} ({ended} of {len(trials)})"))
             yield trial, reported
 
 
