@@ -5,6 +5,10 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from harness.runner.interpreter import Interpreter
+from harness.runner.recorder import recorder_of
+from harness.scenario.bindings import Bindings
+from harness.scenario.script import Script
 from harness.targets.base.interface import (
     Breakpoint,
     BrokerAction,
@@ -15,6 +19,7 @@ from harness.targets.base.interface import (
     NoAnswer,
     Role,
 )
+from harness.trace.events import Event
 from harness.wire.log_records import EncodedRecord
 
 CLOSE = object()
@@ -93,3 +98,15 @@ class MemorySession(BrokerSession):
 
     async def close(self) -> None:
         return
+
+
+async def interpreted(
+    script: Script, session: BrokerSession, groups: Mapping[str, str], **further: object
+) -> list[Event]:
+    """Run a script whose groups have these ids, and return what was recorded."""
+    events: list[Event] = []
+    recorder = recorder_of(script, run_id="r", target="t", groups=groups, write=events.append)
+    recorder.now_ms = session.now_ms
+    given = {"broker_failure": lambda: None, "bindings": Bindings(groups=groups), **further}
+    await Interpreter(script=script, session=session, recorder=recorder, **given).run()  # type: ignore[arg-type] # the caller names fields
+    return events

@@ -4,16 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.runner.interpreter import Interpreter
-from harness.runner.recorder import Recorder
 from harness.runner.tests.test_drive import MemoryBroker
 from harness.runner.witness import Watch, Witness
 from harness.scenario import Conversation, ask, expect, record, scenario
-from harness.scenario.bindings import Bindings
 from harness.scenario.script import Script
 from harness.targets.base.interface import Capability, Connection, Role
-from harness.tests.stages import CLOSE, MemoryConnection, MemorySession, Responder
-from harness.trace.canonical import Canonicaliser
+from harness.tests.stages import CLOSE, MemoryConnection, MemorySession, Responder, interpreted
 from harness.trace.events import Event, EventKind
 
 
@@ -40,26 +36,13 @@ def run(
     kept_ms: Callable[[float], float] | None = None,
 ) -> list[Event]:
     """Run a script on a broker session that answers by a function, and return what was recorded."""
-    events: list[Event] = []
     session = session_type(responder)
-    recorder = Recorder(
-        run_id="r",
-        target="t",
-        script=script,
-        canonicaliser=Canonicaliser(groups={"g": "main"}),
-        write=events.append,
-        now_ms=session.now_ms,
-    )
-    interpreter = Interpreter(
-        script=script,
-        session=session,
-        recorder=recorder,
-        bindings=Bindings(groups={"main": "g"}),
-        broker_failure=lambda: failure if session.now_ms() >= failed_at_ms else None,
-        witness=None if kept_ms is None else witness_of(session, kept_ms),
-    )
-    asyncio.run(interpreter.run())
-    return events
+    witness = None if kept_ms is None else witness_of(session, kept_ms)
+
+    def reason() -> str | None:
+        return failure if session.now_ms() >= failed_at_ms else None
+
+    return asyncio.run(interpreted(script, session, {"main": "g"}, broker_failure=reason, witness=witness))
 
 
 def witness_of(session: MemorySession, kept_ms: Callable[[float], float]) -> Witness:
@@ -75,12 +58,12 @@ def witness_of(session: MemorySession, kept_ms: Callable[[float], float]) -> Wit
     return Witness(watch=Kept(broker=MemoryBroker({}, lambda _: None), since_s=0.0), now_ms=session.now_ms)
 
 
-def answer(request: bytes, body: str, *, correlation_id: bytes | None = None) -> bytes:
+HEARTBEAT_NONE = "00000000 0000 00"
+
+
+def answer(request: bytes, body: str = HEARTBEAT_NONE, *, correlation_id: bytes | None = None) -> bytes:
     """Answer with a flexible body given in hexadecimal digits."""
     return (correlation_id or request[4:8]) + b"\0" + bytes.fromhex(body)
-
-
-HEARTBEAT_NONE = "00000000 0000 00"
 
 
 def two_heartbeats(conversation: Conversation) -> None:
@@ -117,9 +100,7 @@ def test_strange_bytes_are_recorded_and_the_conversation_goes_on(
 
 def test_a_wrong_correlation_id_is_unsolicited_and_the_answer_is_still_awaited() -> None:
     wrong = (999).to_bytes(4, "big")
-    events = run(
-        script_of(two_heartbeats), lambda request: answer(request, HEARTBEAT_NONE, correlation_id=wrong)
-    )
+    events = run(script_of(two_heartbeats), lambda request: answer(request, correlation_id=wrong))
     assert kinds(events)[:3] == [EventKind.REQUEST, EventKind.UNSOLICITED, EventKind.NO_ANSWER]
     assert "999" in (events[1].note or "")
 
@@ -137,28 +118,27 @@ def test_no_answer_is_recorded_with_the_time_that_was_waited() -> None:
 
 def test_a_closed_connection_is_recorded_and_the_next_request_opens_another() -> None:
     answers = iter([CLOSE, None])
-    events = run(
-        script_of(two_heartbeats),
-        lambda request: CLOSE if next(answers) is CLOSE else answer(request, HEARTBEAT_NONE),
-    )
+    events = run(script_of(two_heartbeats), lambda request: next(answers) or answer(request))
     assert kinds(events) == [EventKind.REQUEST, EventKind.CLOSED, EventKind.REQUEST, EventKind.RESPONSE]
 
 
-def test_a_lost_target_ends_the_conversation_and_says_how() -> None:
-    events = run(script_of(two_heartbeats), lambda _: CLOSE, failure="exit status 137")
-    assert kinds(events) == [EventKind.REQUEST, EventKind.CLOSED, EventKind.ABANDONED]
-    assert events[-1].note == "target lost: exit status 137"
-
-
-def test_a_target_that_is_seen_to_be_lost_only_after_its_connections_closed_is_lost_all_the_same() -> None:
+@pytest.mark.parametrize(
+    ("failed_at_ms", "session_type"),
+    [(0, MemorySession), (50, SettlingSession)],
+    ids=["at once", "only after its connections closed"],
+)
+def test_a_target_that_is_seen_to_be_lost_ends_the_conversation_and_says_how(
+    failed_at_ms: float, session_type: type[MemorySession]
+) -> None:
     events = run(
         script_of(two_heartbeats),
         lambda _: CLOSE,
         failure="exit status 137",
-        failed_at_ms=50,
-        session_type=SettlingSession,
+        failed_at_ms=failed_at_ms,
+        session_type=session_type,
     )
     assert kinds(events) == [EventKind.REQUEST, EventKind.CLOSED, EventKind.ABANDONED]
+    assert events[-1].note == "target lost: exit status 137"
 
 
 @pytest.mark.parametrize(
@@ -182,15 +162,9 @@ def test_a_broker_that_is_kept_from_running_gets_longer_to_take_in_what_others_f
         bob.receives(expect.heartbeat(error_code="NONE"))
         ana.receives(expect.heartbeat(error_code="NONE"))
 
-    events = run(
-        script_of(two),
-        lambda request: answer(request, HEARTBEAT_NONE),
-        session_type=SettlingSession,
-        kept_ms=kept_ms,
-    )
-    assert [each.at_ms for each in events if each.kind == EventKind.REQUEST][1] == pytest.approx(
-        sent_ms, abs=50
-    )
+    events = run(script_of(two), answer, session_type=SettlingSession, kept_ms=kept_ms)
+    times_ms = [each.at_ms for each in events if each.kind == EventKind.REQUEST]
+    assert times_ms[1] == pytest.approx(sent_ms, abs=50)
 
 
 def test_a_value_that_never_came_ends_the_conversation() -> None:
@@ -215,7 +189,7 @@ def test_an_answer_that_comes_while_parked_is_recorded_there_and_given_to_who_aw
         ana.stays_parked(for_ms=50)
         ana.receives(expect.heartbeat(error_code="NONE"), within_ms=50)
 
-    answered = run(script_of(parks), lambda request: answer(request, HEARTBEAT_NONE))
+    answered = run(script_of(parks), answer)
     assert kinds(answered) == [EventKind.REQUEST, EventKind.RESPONSE, EventKind.RESPONSE]
     silent = run(script_of(parks), lambda _: None)
     assert kinds(silent) == [EventKind.REQUEST, EventKind.SILENCE, EventKind.NO_ANSWER]
@@ -237,15 +211,13 @@ def test_a_poll_ends_with_the_first_satisfying_answer_or_with_its_time() -> None
     assert kinds(events).count(EventKind.POLL) == 2
     assert json.loads(events[-1].fields or "")["error_code"] == "REBALANCE_IN_PROGRESS"
 
-    in_vain = run(script_of(polls), lambda request: answer(request, HEARTBEAT_NONE))
+    in_vain = run(script_of(polls), answer)
     assert in_vain[-1].kind == EventKind.RESPONSE
     assert kinds(in_vain).count(EventKind.POLL) == 4
 
 
 def test_the_same_answers_give_the_same_events() -> None:
-    first = run(script_of(two_heartbeats), lambda request: answer(request, HEARTBEAT_NONE))
-    again = run(script_of(two_heartbeats), lambda request: answer(request, HEARTBEAT_NONE))
-    assert first == again
+    assert run(script_of(two_heartbeats), answer) == run(script_of(two_heartbeats), answer)
 
 
 def answered_while_it_shuts_down(conversation: Conversation) -> None:
@@ -268,17 +240,8 @@ def test_an_answer_from_before_a_restart_is_received_and_its_connection_dropped(
             opened.append(MemoryConnection(self))
             return opened[-1]
 
-    events = run(
-        script_of(answered_while_it_shuts_down, needs=(Capability.RESTART,)),
-        lambda request: answer(request, HEARTBEAT_NONE),
-        session_type=CountingSession,
-    )
+    script = script_of(answered_while_it_shuts_down, needs=(Capability.RESTART,))
+    events = run(script, answer, session_type=CountingSession)
 
-    assert kinds(events) == [
-        EventKind.REQUEST,
-        EventKind.CONTROL,
-        EventKind.RESPONSE,
-        EventKind.REQUEST,
-        EventKind.RESPONSE,
-    ]
+    assert kinds(events) == ["request", "control", "response", "request", "response"]
     assert [each.lost for each in opened] == ["closed by the actor", None]

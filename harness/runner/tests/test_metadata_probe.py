@@ -7,15 +7,11 @@ from dataclasses import replace
 import pytest
 
 from harness.diff.alignment import aligned
-from harness.runner.interpreter import Interpreter
-from harness.runner.recorder import Recorder
 from harness.runner.tests.test_interpreter import kinds, script_of
 from harness.scenario import Conversation, ask, script_from_json, script_to_json, step_text
-from harness.scenario.bindings import Bindings
 from harness.scenario.metadata_wait import AwaitMetadata
 from harness.scenario.script import Script
-from harness.tests.stages import MemorySession, Responder
-from harness.trace.canonical import Canonicaliser
+from harness.tests.stages import MemorySession, Responder, interpreted
 from harness.trace.events import Event, EventKind
 from harness.wire.codec import FieldValue, decode_request, encode_response
 from harness.wire.schema import API_NAMES
@@ -72,25 +68,9 @@ def script_that_waits() -> Script:
 
 def waiting(script: Script, broker: Responder, *, may_configure: bool = True) -> list[Event]:
     """Run the first step alone, and return what was recorded."""
-    events: list[Event] = []
-    session = MemorySession(broker)
-    interpreter = Interpreter(
-        script=replace(script, steps=script.steps[:1]),
-        session=session,
-        recorder=Recorder(
-            run_id="r",
-            target="t",
-            script=script,
-            canonicaliser=Canonicaliser(groups={"g-probe": "metadata-probe"}),
-            write=events.append,
-            now_ms=session.now_ms,
-        ),
-        bindings=Bindings(groups={"main": "g", "metadata-probe": "g-probe"}),
-        broker_failure=lambda: None,
-        may_configure=may_configure,
-    )
-    asyncio.run(interpreter.run())
-    return events
+    first = replace(script, steps=script.steps[:1])
+    groups = {"main": "g", "metadata-probe": "g-probe"}
+    return asyncio.run(interpreted(first, MemorySession(broker), groups, may_configure=may_configure))
 
 
 def test_two_changes_are_awaited_one_after_the_other(script: Script) -> None:

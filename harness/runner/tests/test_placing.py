@@ -10,7 +10,6 @@ from harness.scenario import (
     ScenarioError,
     Script,
     ask,
-    expect,
     offset_record,
     record,
     scenario,
@@ -25,14 +24,13 @@ NEEDS = (Capability.RESTART, Capability.WRITE_LOG, Capability.PAUSE_AT_LOADING)
 def script(*, is_placed: bool = True) -> Script:
     def conversations(conversation: Conversation) -> None:
         """A group is here, another there."""
-        ana = conversation.actor("ana")
         main, three = conversation.group("main"), conversation.group("three")
         if is_placed:
             three = conversation.group("three", partition=3)
             conversation.group("near", beside=three)
             conversation.group("far", apart_from=main)
-        ana.sends(ask.heartbeat(group_id=three, member_id="m", generation_id=1))
-        ana.receives(expect.heartbeat(error_code="NONE"))
+        heartbeat = ask.heartbeat(group_id=three, member_id="m", generation_id=1)
+        conversation.actor("ana").asks(heartbeat, error_code="NONE")
 
     return record(scenario("a/b/c", source="A#b", needs=NEEDS)(conversations))
 
@@ -135,9 +133,8 @@ def test_a_group_cannot_be_apart_where_there_is_one_partition() -> None:
     def conversations(conversation: Conversation) -> None:
         """A group is elsewhere."""
         far = conversation.group("far", apart_from=conversation.group("main"))
-        ana = conversation.actor("ana")
-        ana.sends(ask.heartbeat(group_id=far, member_id="m", generation_id=1))
-        ana.receives(expect.heartbeat(error_code="NONE"))
+        heartbeat = ask.heartbeat(group_id=far, member_id="m", generation_id=1)
+        conversation.actor("ana").asks(heartbeat, error_code="NONE")
 
     apart = record(scenario("a/b/c", source="A#b")(conversations))
     assert "all groups in one partition" in str(
@@ -160,9 +157,7 @@ def test_whoever_names_a_partition_by_a_group_has_to_know_how_many_there_are(min
         else:
             conversation.pauses_at(Breakpoint.LOADING, of=conversation.group("main"))
         conversation.restarts_coordinator()
-        ana = conversation.actor("ana")
-        ana.sends(ask.heartbeat(member_id="m", generation_id=1))
-        ana.receives(expect.heartbeat(error_code="NONE"))
+        conversation.actor("ana").asks(ask.heartbeat(member_id="m", generation_id=1), error_code="NONE")
 
     named = record(scenario("a/b/c", source="A#b", needs=NEEDS)(conversations))
     assert why_not_placeable(named, description()) is not None

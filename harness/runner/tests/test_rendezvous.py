@@ -9,12 +9,10 @@ import pytest
 
 from harness.capacity import BROKER_BYTES, Machine
 from harness.runner.admission import Admission
-from harness.runner.drive import Drive, DriveSinks, Limits
+from harness.runner.drive import Limits
 from harness.runner.rendezvous import Rendezvous
-from harness.runner.sharing import (
-    Packing,
-)
-from harness.runner.tests.test_drive import MemoryBroker, MemoryTarget, Silent, answers_none
+from harness.runner.sharing import Packing
+from harness.runner.tests.test_drive import MemoryBroker, MemoryTarget, answers_none, driving, sinks
 from harness.runner.tests.test_sharing import (
     CAN,
     kills,
@@ -24,12 +22,7 @@ from harness.runner.tests.test_sharing import (
     restarts_otherwise,
     script,
 )
-from harness.scenario import (
-    Capability,
-    Conversation,
-    Script,
-    offset_record,
-)
+from harness.scenario import Conversation, Script, offset_record
 from harness.scenario.script import Send
 from harness.targets.base.interface import Broker, BrokerSession, TargetError
 from harness.tests.stages import MemorySession
@@ -79,25 +72,13 @@ class SharedTarget(MemoryTarget):
 
 
 def events_of(
-    broker: SharedBroker,
-    scripts: list[Script],
-    tmp_path: Path,
-    can: frozenset[Capability] = CAN,
-    packing: Packing | None = None,
+    broker: SharedBroker, scripts: list[Script], tmp_path: Path, packing: Packing | None = None
 ) -> list[Event]:
     events: list[Event] = []
-    limits = Limits(jobs=1)
-    driving = Drive(
-        run_id="r",
-        target=SharedTarget(can=can, broker=broker),
-        target_name="memory",
-        limits=limits,
-        sinks=DriveSinks(write=events.append, broker_ready=lambda *_: None, logs=tmp_path),
-        watcher=Silent(),
-        admission=Admission(frozenset({"memory"}), jobs=limits.jobs),
-        packing=packing,
-    )
-    asyncio.run(driving.run(scripts))
+    driven = driving(SharedTarget(can=CAN, broker=broker), sinks(tmp_path, events), Limits(jobs=1))
+    driven.admission = Admission(frozenset({"memory"}), jobs=1)
+    driven.packing = packing
+    asyncio.run(driven.run(scripts))
     return events
 
 

@@ -3,22 +3,27 @@
 import asyncio
 from collections.abc import Sequence
 
+import pytest
+
 from harness import capacity
 from harness.runner.rounds import LongestFirst, Rounds, Turn, divided
 from harness.runner.sharing import BrokerGroup, Cohort
-from harness.scenario import Conversation, ask, expect, record, scenario
+from harness.scenario import Conversation, ask, record, scenario
 
 
-def test_a_round_has_as_many_brokers_as_there_are_slots() -> None:
-    assert divided([("a", 2), ("b", 2), ("c", 1), ("d", 1)], slots=3) == [["a"], ["b", "c"], ["d"]]
-
-
-def test_a_broker_that_is_larger_than_the_machine_has_a_round_of_its_own() -> None:
-    assert divided([("a", 1), ("large", 9), ("b", 1)], slots=4) == [["a"], ["large"], ["b"]]
-
-
-def test_brokers_without_processes_are_all_in_one_round() -> None:
-    assert divided([(number, 0) for number in range(9)], slots=1) == [list(range(9))]
+@pytest.mark.parametrize(
+    ("brokers", "slots", "rounds"),
+    [
+        ([("a", 2), ("b", 2), ("c", 1), ("d", 1)], 3, [["a"], ["b", "c"], ["d"]]),
+        ([("a", 1), ("large", 9), ("b", 1)], 4, [["a"], ["large"], ["b"]]),
+        ([(number, 0) for number in range(9)], 1, [list(range(9))]),
+    ],
+    ids=["no more than slots", "larger than the machine", "without processes"],
+)
+def test_a_round_has_as_many_brokers_as_there_are_slots(
+    brokers: list[tuple[object, int]], slots: int, rounds: list[list[object]]
+) -> None:
+    assert divided(brokers, slots=slots) == rounds
 
 
 async def _journal_of(turns: Sequence[Turn | None], *, failing: int | None = None) -> list[str]:
@@ -77,11 +82,12 @@ def test_brokers_that_would_fill_half_of_a_last_round_are_left_over() -> None:
     assert None not in asyncio.run(_turns(9, count=3)), "the first round is for all that there are"
 
 
-def test_nothing_runs_before_all_brokers_of_its_round_are_ready() -> None:
-    async def run() -> list[str]:
-        return await _journal_of(await _turns(2))
+async def _journal_of_two_at_once(failing: int | None = None) -> list[str]:
+    return await _journal_of(await _turns(2), failing=failing)
 
-    journal = asyncio.run(run())
+
+def test_nothing_runs_before_all_brokers_of_its_round_are_ready() -> None:
+    journal = asyncio.run(_journal_of_two_at_once())
 
     assert set(journal[:2]) == {"start 0", "start 1"}
     assert set(journal[2:4]) == {"run 0", "run 1"}
@@ -89,12 +95,7 @@ def test_nothing_runs_before_all_brokers_of_its_round_are_ready() -> None:
 
 
 def test_nobody_waits_for_a_broker_that_failed_to_start() -> None:
-    async def run() -> list[str]:
-        return await _journal_of(await _turns(2), failing=0)
-
-    journal = asyncio.run(run())
-
-    assert {"run 1", "run 2"} <= set(journal)
+    assert {"run 1", "run 2"} <= set(asyncio.run(_journal_of_two_at_once(failing=0)))
 
 
 def test_the_longest_begin_first_and_no_more_than_there_are_slots() -> None:
@@ -143,9 +144,7 @@ def test_who_stops_waiting_takes_no_slot_with_it() -> None:
 def _lasting(seconds: int) -> BrokerGroup:
     def waits(conversation: Conversation) -> None:
         """Time passes."""
-        ana = conversation.actor("ana")
-        ana.sends(ask.heartbeat(member_id="m", generation_id=1))
-        ana.receives(expect.heartbeat(error_code="UNKNOWN_MEMBER_ID"))
+        conversation.actor("ana").asks(ask.heartbeat(member_id="m", generation_id=1), error_code="NONE")
         conversation.elapses(seconds * 1000)
 
     script = record(scenario("made/waits/on", source="A#b")(waits))

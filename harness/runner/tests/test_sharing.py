@@ -1,6 +1,7 @@
 """Scripts that do something to their broker: who shares one."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 
 import pytest
 
@@ -8,6 +9,7 @@ from harness.runner.sharing import (
     BROKER_GROUP_SIZE_MAX,
     MEETING_SIZE_MAX,
     BrokerGroup,
+    Cohort,
     Packing,
     broker_groups,
 )
@@ -35,12 +37,10 @@ def script(
     def conversations(conversation: Conversation) -> None:
         """A heartbeat is answered before and after."""
         ana = conversation.actor("ana")
-        ana.sends(ask.heartbeat(member_id="m", generation_id=1))
-        ana.receives(expect.heartbeat(error_code="NONE"))
+        ana.asks(ask.heartbeat(member_id="m", generation_id=1), error_code="NONE")
         for action in actions:
             action(conversation)
-        ana.sends(ask.heartbeat(member_id="m", generation_id=1))
-        ana.receives(expect.heartbeat(error_code="NONE"))
+        ana.asks(ask.heartbeat(member_id="m", generation_id=1), error_code="NONE")
 
     pauses = (Capability.PAUSE_AT_LOADING, Capability.PAUSE_AT_DEAD)
     needs = (Capability.RESTART, Capability.KILL, Capability.WRITE_LOG, *pauses)
@@ -92,24 +92,24 @@ def dies(conversation: Conversation) -> None:
     eve.receives(expect.delete_groups("NONE"))
 
 
-def names(found: list[BrokerGroup] | tuple[BrokerGroup, ...] | object) -> list[list[str]]:
-    assert isinstance(found, list)
-    return [[one.id.rpartition("/")[2] for one in broker_group.scripts] for broker_group in found]
+SMALL = {"group.max.size": "2"}
+
+
+def names(found: Iterable[BrokerGroup | Cohort]) -> list[list[str]]:
+    return [[one.id.rpartition("/")[2] for one in each.scripts] for each in found]
 
 
 def test_scripts_that_do_the_same_to_their_broker_share_it_and_others_do_not() -> None:
-    found = broker_groups(
-        [
-            script("quiet"),
-            script("r1", restarts),
-            script("r2", restarts),
-            script("kill", kills),
-            script("twice", restarts, restarts),
-            script("otherwise", restarts_otherwise),
-            script("paused", pauses_at_loading, restarts, releases_loading),
-        ],
-        CAN,
-    )
+    scripts = [
+        script("quiet"),
+        script("r1", restarts),
+        script("r2", restarts),
+        script("kill", kills),
+        script("twice", restarts, restarts),
+        script("otherwise", restarts_otherwise),
+        script("paused", pauses_at_loading, restarts, releases_loading),
+    ]
+    found = broker_groups(scripts, CAN)
 
     assert names(found) == [["quiet"], ["r1", "r2"], ["kill"], ["twice"], ["otherwise"], ["paused"]]
     assert [broker_group.does_something for broker_group in found] == [False, *[True] * 5]
@@ -117,47 +117,39 @@ def test_scripts_that_do_the_same_to_their_broker_share_it_and_others_do_not() -
 
 
 def test_who_awaits_what_a_broker_answers_that_shuts_down_has_another_broker() -> None:
-    found = broker_groups(
-        [
-            script("r1", restarts),
-            script("answered", restarts_while_somebody_waits),
-            script("r2", restarts),
-            script("answered-too", restarts_while_somebody_waits),
-        ],
-        CAN,
-    )
+    scripts = [
+        script("r1", restarts),
+        script("answered", restarts_while_somebody_waits),
+        script("r2", restarts),
+        script("answered-too", restarts_while_somebody_waits),
+    ]
 
-    assert names(found) == [["r1", "r2"], ["answered", "answered-too"]]
+    assert names(broker_groups(scripts, CAN)) == [["r1", "r2"], ["answered", "answered-too"]]
 
 
 def test_who_wants_another_configuration_or_waits_longer_has_another_broker() -> None:
-    found = broker_groups(
-        [
-            script("r1", restarts),
-            script("small", restarts, broker_config={"group.max.size": "2"}),
-            script("later", waits, restarts),
-            script("later-too", waits, restarts),
-        ],
-        CAN,
-    )
+    scripts = [
+        script("r1", restarts),
+        script("small", restarts, broker_config=SMALL),
+        script("later", waits, restarts),
+        script("later-too", waits, restarts),
+    ]
+    found = broker_groups(scripts, CAN)
 
     assert names(found) == [["r1"], ["small"], ["later", "later-too"]]
-    assert found[1].broker_config == {"group.max.size": "2"}
+    assert found[1].broker_config == SMALL
 
 
 def test_short_sessions_have_a_broker_to_themselves_and_pauses_at_dead_groups_share_one() -> None:
-    found = broker_groups(
-        [
-            script("r1", restarts),
-            script("short", joins_for_a_moment, restarts),
-            script("shorter", joins_for_a_moment, restarts),
-            script("dead", dies),
-            script("dead-too", dies),
-        ],
-        CAN,
-    )
+    scripts = [
+        script("r1", restarts),
+        script("short", joins_for_a_moment, restarts),
+        script("shorter", joins_for_a_moment, restarts),
+        script("dead", dies),
+        script("dead-too", dies),
+    ]
 
-    assert names(found) == [["r1"], ["short"], ["shorter"], ["dead", "dead-too"]]
+    assert names(broker_groups(scripts, CAN)) == [["r1"], ["short"], ["shorter"], ["dead", "dead-too"]]
 
 
 def test_a_broker_group_has_a_limit_and_those_who_do_nothing_else_have_none() -> None:
@@ -171,20 +163,24 @@ def test_a_broker_group_has_a_limit_and_those_who_do_nothing_else_have_none() ->
     assert [len(broker_group.scripts) for broker_group in found] == sizes
 
 
-def test_what_a_target_cannot_do_needs_no_broker_of_its_own() -> None:
-    unable = frozenset({Capability.BROKER_CONFIG})
+@pytest.mark.parametrize("can", [{Capability.BROKER_CONFIG}, set(), CAN - {Capability.PAUSE_AT_DEAD}])
+def test_who_cannot_be_run_on_a_target_needs_no_broker_of_its_own(can: AbstractSet[Capability]) -> None:
+    scripts = [script("quiet"), script("small", restarts, broker_config=SMALL)]
 
-    assert names(broker_groups([script("quiet"), script("r1", restarts)], unable)) == [["quiet", "r1"]]
-    assert names(broker_groups([script("quiet"), script("r1", restarts)], frozenset())) == [["quiet", "r1"]]
+    (broker_group,) = broker_groups(scripts, frozenset(can))
+
+    assert names([broker_group]) == [["quiet", "small"]]
+    assert not broker_group.broker_config
+    assert not broker_group.does_something
 
 
 def test_rounds_of_one_configuration_share_brokers_and_who_spoils_one_is_its_last() -> None:
     scripts = [
-        script("talks", broker_config={"group.max.size": "2"}),
-        script("alone", broker_config={"group.max.size": "2"}),
-        script("r", restarts, broker_config={"group.max.size": "2"}),
-        script("k", kills, broker_config={"group.max.size": "2"}),
-        script("spoils", restarts_otherwise, broker_config={"group.max.size": "2"}),
+        script("talks", broker_config=SMALL),
+        script("alone", broker_config=SMALL),
+        script("r", restarts, broker_config=SMALL),
+        script("k", kills, broker_config=SMALL),
+        script("spoils", restarts_otherwise, broker_config=SMALL),
     ]
     packing = Packing(
         alone=frozenset({"a/b/alone"}), to_clear=frozenset({"a/b/k"}), final=frozenset({"a/b/spoils"})
@@ -192,8 +188,7 @@ def test_rounds_of_one_configuration_share_brokers_and_who_spoils_one_is_its_las
 
     (broker_group,) = broker_groups(scripts, CAN, packing)
 
-    rounds = [[one.id.rpartition("/")[2] for one in each.scripts] for each in broker_group.cohorts]
-    assert rounds == [["talks"], ["alone"], ["r"], ["k"], ["spoils"]]
+    assert names(broker_group.cohorts) == [["talks"], ["alone"], ["r"], ["k"], ["spoils"]]
     assert [each.clears for each in broker_group.cohorts] == [False, False, False, True, False]
     assert broker_group.broker_actions == {BrokerAction.RESTART, BrokerAction.KILL}
 
@@ -216,7 +211,7 @@ def test_two_who_spoil_a_broker_have_one_each_and_rounds_are_dealt_by_their_leng
 def rounds_of(scripts: list[Script], packing: Packing) -> list[list[str]]:
     """Return the rounds of the one broker of some scripts."""
     (broker_group,) = broker_groups(scripts, CAN, packing)
-    return [[one.id.rpartition("/")[2] for one in each.scripts] for each in broker_group.cohorts]
+    return names(broker_group.cohorts)
 
 
 def test_who_goes_on_to_do_more_shares_a_broker_with_those_who_end_before() -> None:
@@ -268,10 +263,3 @@ def test_who_spoils_the_log_shares_it_with_those_that_spoil_other_partitions(
 def test_a_cluster_has_a_fresh_broker_for_each_round() -> None:
     scripts = [script("r", restarts), script("k", kills)]
     assert len(broker_groups(scripts, CAN | {Capability.CLUSTER}, Packing())) == 2
-
-
-def test_who_is_not_applicable_needs_no_broker_of_its_own() -> None:
-    scripts = [script("talks"), script("small", restarts, broker_config={"group.max.size": "2"})]
-    (broker_group,) = broker_groups(scripts, CAN - {Capability.PAUSE_AT_DEAD})
-    assert not broker_group.broker_config
-    assert not broker_group.does_something
