@@ -13,8 +13,7 @@ from harness.search.corpus import Corpus, Kept, kept_from_json, kept_to_json
 from harness.search.coverage import HAS_BRANCHES, Pair, outcome_of
 from harness.search.hunt import Harvest, Hunt, Order
 from harness.search.moves import Act, Ask, HangUp, Hear, Stay, Wait
-from harness.targets.reference.target import reference_profile
-from harness.targets.reference.variants import VariantTarget
+from harness.search.tests.made_findings import reference_of
 
 _MOVES = (
     Ask(
@@ -39,7 +38,7 @@ _PAIR = Pair("no group", "OffsetCommit", "NONE")
 
 
 def _searched(steps: int, corpus: Corpus | None) -> Harvest:
-    target = VariantTarget(reference_profile("4.4"))
+    target = reference_of()
     order = Order(target=target, against=target, steps=steps, seed=1, corpus=corpus)
     return asyncio.run(Hunt(order, lambda _harvest, _cluster: None).run())
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from harness.search.differences import first_difference, found_difference, has_failed
 from harness.search.moves import Ask, script_of
 from harness.search.sides import Side
+from harness.search.tests.made_findings import reference_of
 from harness.targets.base.interface import TargetError
 from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import VariantTarget
@@ -16,7 +17,7 @@ _SCRIPT = script_of([Ask(actor="ana", api="ListGroups")], script_id="search/x", 
 
 
 def _events(change: Callable[[Event], Event] = lambda event: event) -> tuple[Event, ...]:
-    events = asyncio.run(Side(VariantTarget(reference_profile("4.4"))).run(_SCRIPT))
+    events = asyncio.run(Side(reference_of()).run(_SCRIPT))
     return tuple(change(each) if each.kind == EventKind.RESPONSE else each for each in events)
 
 

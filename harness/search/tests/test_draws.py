@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from harness.diff.raw_difference import RawDifference
 from harness.scenario.script import Script
 from harness.search.comparison import Comparison
@@ -11,8 +13,8 @@ from harness.search.drawn import all_draws
 from harness.search.driven import DrivenTarget
 from harness.search.moves import Ask, Hear, Wait, script_of
 from harness.search.sides import Side
+from harness.search.tests.made_findings import reference_of
 from harness.targets.reference.draws import Draws
-from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import VariantTarget
 from harness.trace.events import EventKind
 
@@ -62,7 +64,7 @@ _CAT_LEADS = Draws(member_ids={"cat": (_CAT,)}, leaders=(_CAT,))
 
 
 def _reference(draws: Draws | None = None, profile: str = "4.4") -> VariantTarget:
-    target = VariantTarget(reference_profile(profile))
+    target = reference_of(profile)
     target.draws = draws or target.draws
     return target
 
@@ -100,23 +102,17 @@ def test_ids_that_a_consumer_group_gave_are_given_to_the_reference() -> None:
 
 
 def test_the_reference_assigns_otherwise_with_other_ids() -> None:
-    async def events() -> RawDifference | None:
-        return first_difference(
-            await Side(_reference()).run(_SCRIPT), await Side(_reference(_OTHERS)).run(_SCRIPT)
-        )
+    usual, other = (asyncio.run(Side(_reference(each)).run(_SCRIPT)) for each in (None, _OTHERS))
 
-    found = asyncio.run(events())
+    found = first_difference(usual, other)
 
     assert found is not None
     assert found.field == "groups[0].members[0].target_assignment.topic_partitions[0].partitions[0]"
 
 
-def test_a_target_that_drew_other_ids_does_not_differ_from_its_reference(tmp_path: Path) -> None:
-    assert _found(tmp_path, _reference(_OTHERS), None) is None
-
-
-def test_two_targets_that_drew_different_ids_do_not_differ(tmp_path: Path) -> None:
-    assert _found(tmp_path, _reference(_OTHERS), _reference()) is None
+@pytest.mark.parametrize("against", [None, _reference()], ids=["its reference", "another target"])
+def test_a_target_that_drew_other_ids_does_not_differ(against: VariantTarget | None, tmp_path: Path) -> None:
+    assert _found(tmp_path, _reference(_OTHERS), against) is None
 
 
 def test_a_target_that_chose_another_leader_does_not_differ_from_its_reference(tmp_path: Path) -> None:
@@ -143,7 +139,7 @@ _MIXED = script_of(
 
 def test_who_is_refused_takes_none_of_the_known_ids() -> None:
     known = "yBXd3AlIS8qdHwPQgUVYvw"
-    side = Side(VariantTarget(reference_profile("4.4")))
+    side = Side(_reference())
 
     events = asyncio.run(side.run(_MIXED, draws=Draws(uuids=(known,))))
 

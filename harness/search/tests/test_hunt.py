@@ -1,22 +1,20 @@
 """Differences that are known to be there are found, shrunk and explained, in virtual time."""
 
 import asyncio
-import importlib
-import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from harness.scenario.registry import record_each, scenario_functions
 from harness.search.corpus import Corpus
-from harness.search.hunt import SCRIPT_ID, Cluster, Harvest, Hunt, Order, common_versions
+from harness.search.hunt import SCRIPT_ID, Cluster, Hunt, Order, common_versions
 from harness.search.maker import Maker
 from harness.search.mutated import mutated
 from harness.search.sides import Side
-from harness.search.written import scenario_of, write
+from harness.search.tests.made_findings import recorded_scenario, reference_of
+from harness.search.written import scenario_of
 from harness.targets.base.interface import TargetError
 from harness.targets.reference.tape import Received
-from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import VariantTarget, flipped
 from harness.trace.events import EventKind
 
@@ -25,25 +23,28 @@ _STEPS_MAX = 8
 _ANSWERS = (EventKind.RESPONSE, EventKind.POLL)
 
 
-def _reference(profile: str) -> VariantTarget:
-    return VariantTarget(reference_profile(profile))
-
-
-def _found(target: VariantTarget, against: VariantTarget, *, steps: int) -> tuple[Hunt, Harvest]:
-    order = Order(
-        target=target, against=against, steps=steps, seed=_SEED, stops_at_first=True, corpus=Corpus()
+def _order(
+    target: VariantTarget, against: VariantTarget, *, steps: int = 12_000, mutant: str | None = None
+) -> Order:
+    return Order(
+        target=target,
+        against=against,
+        mutant=mutant,
+        steps=steps,
+        seed=_SEED,
+        stops_at_first=True,
+        corpus=Corpus(),
     )
+
+
+def _found(order: Order) -> tuple[Hunt, Cluster]:
     hunt = Hunt(order, lambda _harvest, _cluster: None)
-    return hunt, asyncio.run(hunt.run())
-
-
-def _only(harvest: Harvest) -> Cluster:
-    (cluster,) = harvest.clusters
-    return cluster
+    (cluster,) = asyncio.run(hunt.run()).clusters
+    return hunt, cluster
 
 
 def test_a_reference_agrees_with_itself() -> None:
-    order = Order(target=_reference("4.4"), against=_reference("4.4"), steps=200, seed=_SEED)
+    order = Order(target=reference_of("4.4"), against=reference_of("4.4"), steps=200, seed=_SEED)
     harvest = asyncio.run(Hunt(order, lambda _harvest, _cluster: None).run())
 
     assert harvest.steps >= 200
@@ -61,17 +62,16 @@ def test_a_reference_agrees_with_itself() -> None:
     ],
 )
 def test_a_switched_behaviour_is_found_shrunk_and_named(behaviour: str) -> None:
-    target = _reference("4.4")
+    target = reference_of("4.4")
 
-    _, harvest = _found(target, flipped(target, behaviour), steps=12_000)
+    _, cluster = _found(_order(target, flipped(target, behaviour)))
 
-    cluster = _only(harvest)
     assert cluster.explanation.behaviours == (behaviour,)
     assert len(cluster.script.steps) <= _STEPS_MAX
 
 
 def test_what_runs_while_it_is_made_runs_alike_again() -> None:
-    side = Side(_reference("4.4"))
+    side = Side(reference_of("4.4"))
 
     async def made_and_run() -> bool:
         versions = await common_versions(side, side)
@@ -93,22 +93,12 @@ def test_what_runs_while_it_is_made_runs_alike_again() -> None:
 def test_what_is_written_is_a_scenario_that_shows_the_difference(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    target = _reference("4.4")
-    hunt, harvest = _found(target, flipped(target, "duplicate_partitions_answered_each"), steps=12_000)
-    cluster = _only(harvest)
+    target = reference_of("4.4")
+    hunt, cluster = _found(_order(target, flipped(target, "duplicate_partitions_answered_each")))
 
-    written = scenario_of(
-        cluster,
-        names=("reference:4.4", "another"),
-        traces=asyncio.run(hunt.traces(cluster)),
-        reproduction="kafka-conformance search",
-    )
-    write(tmp_path / "found_by_search", written)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    module = importlib.import_module(f"found_by_search.{written.module}")
-    (function,) = scenario_functions(module)
-    (script,) = record_each(function)
-    sys.modules.pop(module.__name__)
+    traces = asyncio.run(hunt.traces(cluster))
+    written = scenario_of(cluster, names=("reference:4.4", "another"), traces=traces, reproduction="search")
+    script = recorded_scenario(written, tmp_path / "found_by_search", monkeypatch)
 
     api = "offset-fetch" if cluster.difference.api == "OffsetFetch" else "offset-delete"
     assert script.id == f"found/{api}/duplicate-partitions-answered-each"
@@ -117,19 +107,10 @@ def test_what_is_written_is_a_scenario_that_shows_the_difference(
 
 
 def test_a_fault_in_the_code_is_found_and_shrunk() -> None:
-    target = _reference("4.4")
+    target = reference_of("4.4")
     mutant = "groups.classic.heartbeat:validate_classic_group_heartbeat:error-replaced:1"
-    order = Order(
-        target=target,
-        against=target,
-        mutant=mutant,
-        steps=12_000,
-        seed=_SEED,
-        stops_at_first=True,
-        corpus=Corpus(),
-    )
 
-    cluster = _only(asyncio.run(Hunt(order, lambda _harvest, _cluster: None).run()))
+    _, cluster = _found(_order(target, target, mutant=mutant))
 
     assert cluster.difference.actual == '"ILLEGAL_GENERATION"'
     assert cluster.difference.expected == '"UNKNOWN_SERVER_ERROR"'
@@ -137,17 +118,11 @@ def test_a_fault_in_the_code_is_found_and_shrunk() -> None:
 
 
 def test_a_fault_that_keeps_the_reference_from_starting_is_found() -> None:
-    target = _reference("4.4")
-    order = Order(
-        target=target,
-        against=target,
-        mutant="broker.routing:route:and-or-exchanged:0",
-        steps=200,
-        seed=_SEED,
-        stops_at_first=True,
-    )
+    target = reference_of("4.4")
 
-    cluster = _only(asyncio.run(Hunt(order, lambda _harvest, _cluster: None).run()))
+    order = _order(target, target, steps=200, mutant="broker.routing:route:and-or-exchanged:0")
+
+    _, cluster = _found(replace(order, corpus=None))
 
     assert "the reference fails: TargetError" in cluster.difference.expected
     assert len(cluster.candidate.moves) == 1
@@ -155,4 +130,4 @@ def test_a_fault_that_keeps_the_reference_from_starting_is_found() -> None:
 
 def test_a_mutant_is_named_by_its_id_alone() -> None:
     with pytest.raises(TargetError, match="0 mutants match 'nothing:like:that:0'"):
-        mutated(_reference("4.4"), "nothing:like:that:0")
+        mutated(reference_of("4.4"), "nothing:like:that:0")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -9,22 +10,34 @@ from harness.scenario.script import ActorSheet, DoToBroker, Send, Step
 from harness.search.actions import ACTIONS
 from harness.search.made import Made
 from harness.search.maker import Maker
-from harness.search.moves import Act, Ask, Wait
+from harness.search.moves import Act, Ask, Move, Wait
 from harness.search.request_table import REQUESTS
 from harness.search.sides import LiveRun, Side
 from harness.search.tempo import REAL, VIRTUAL, Tempo
-from harness.targets.reference.target import reference_profile
-from harness.targets.reference.variants import VariantTarget
+from harness.search.tests.made_findings import reference_of
 from harness.wire.errors import WireError
 
 
-async def _made(profile: str, tempo: Tempo, count: int) -> list[Made]:
-    side = Side(VariantTarget(reference_profile(profile)))
-    versions = {api: list(each) for api, each in (await side.versions()).items() if api in REQUESTS}
-    return [
-        await Maker(f"families/{number}", versions, tempo).make(side, script_id="search/x", steps_max=40)
-        for number in range(count)
-    ]
+def _made(
+    count: int,
+    profile: str = "4.4",
+    tempo: Tempo = VIRTUAL,
+    *,
+    versions: Mapping[str, Sequence[int]] | None = None,
+    begins: Sequence[Move] = (),
+    steps_max: int = 40,
+) -> list[Made]:
+    """Make conversations of whatever a release serves, unless versions say otherwise."""
+
+    async def made() -> list[Made]:
+        side = Side(reference_of(profile))
+        served = {api: list(each) for api, each in (await side.versions()).items() if api in REQUESTS}
+        makers = [
+            Maker(f"families/{number}", versions or served, tempo, begins=begins) for number in range(count)
+        ]
+        return [await each.make(side, script_id="search/x", steps_max=steps_max) for each in makers]
+
+    return asyncio.run(made())
 
 
 def _asked(made: list[Made]) -> Counter[str]:
@@ -33,7 +46,7 @@ def _asked(made: list[Made]) -> Counter[str]:
 
 @pytest.mark.slow
 def test_everything_in_the_table_is_asked_and_done() -> None:
-    made = asyncio.run(_made("4.4", VIRTUAL, 400))
+    made = _made(400)
 
     assert _asked(made).keys() == REQUESTS.keys()
     done = {move.action for each in made for move in each.moves if isinstance(move, Act)}
@@ -45,21 +58,16 @@ def test_everything_in_the_table_is_asked_and_done() -> None:
 
 @pytest.mark.parametrize(("profile", "absent"), [("3.9", "Share"), ("3.9", "Streams"), ("4.1", "Streams")])
 def test_what_a_release_does_not_serve_is_not_asked(profile: str, absent: str) -> None:
-    asked = _asked(asyncio.run(_made(profile, VIRTUAL, 25)))
+    asked = _asked(_made(25, profile))
 
     assert asked
     assert not [api for api in asked if api.startswith(absent)]
 
 
 def test_topics_are_named_by_id_where_a_version_has_no_names() -> None:
-    async def made() -> set[tuple[str, str]]:
-        side = Side(VariantTarget(reference_profile("4.4")))
-        versions = {"JoinGroup": [6], "Metadata": [12], "OffsetCommit": [10], "OffsetFetch": [10]}
-        makers = [Maker(f"ids/{number}", versions) for number in range(24)]
-        made = [await each.make(side, script_id="search/x", steps_max=30) for each in makers]
-        return {(pair.api, pair.outcome) for each in made for pair in each.reached}
-
-    outcomes = asyncio.run(made())
+    versions = {"JoinGroup": [6], "Metadata": [12], "OffsetCommit": [10], "OffsetFetch": [10]}
+    made = _made(24, versions=versions, steps_max=30)
+    outcomes = {(pair.api, pair.outcome) for each in made for pair in each.reached}
 
     for api in ("OffsetCommit", "OffsetFetch"):
         assert {(api, "NONE"), (api, "UNKNOWN_TOPIC_ID")} <= outcomes
@@ -78,13 +86,13 @@ def test_every_request_can_be_written_in_its_version(profile: str, monkeypatch: 
             raise
 
     monkeypatch.setattr(LiveRun, "take", watched)
-    asyncio.run(_made(profile, VIRTUAL, 40))
+    _made(40, profile)
 
     assert not unwritten
 
 
 def test_who_says_nothing_any_more_is_looked_for_in_the_end() -> None:
-    made = asyncio.run(_made("4.4", VIRTUAL, 6))
+    made = _made(6)
 
     for each in made:
         # What share groups have stored is asked for after that.
@@ -98,14 +106,14 @@ def test_who_says_nothing_any_more_is_looked_for_in_the_end() -> None:
 
 
 def test_what_conversations_on_a_broker_would_share_is_not_touched() -> None:
-    made = asyncio.run(_made("4.4", REAL, 40))
+    made = _made(40, tempo=REAL)
 
     assert not [api for api in _asked(made) if REQUESTS[api].is_alone]
     assert not [step for each in made for step in each.script.steps if isinstance(step, DoToBroker)]
 
 
 def test_on_a_broker_no_time_out_ends_beside_something_else() -> None:
-    made = asyncio.run(_made("4.4", REAL, 150))
+    made = _made(150, tempo=REAL)
     timeouts = {
         step.fields["rebalance_timeout_ms"]
         for each in made
@@ -118,7 +126,7 @@ def test_on_a_broker_no_time_out_ends_beside_something_else() -> None:
 
 
 def test_on_a_broker_a_transaction_ends_before_anybody_goes_on() -> None:
-    made = asyncio.run(_made("4.4", REAL, 60))
+    made = _made(60, tempo=REAL)
     after = [
         each.moves[place + 1]
         for each in made
@@ -133,14 +141,8 @@ def test_on_a_broker_a_transaction_ends_before_anybody_goes_on() -> None:
 def test_on_a_broker_transactions_are_looked_for_whatever_is_gone_on_with() -> None:
     begins = (Ask(actor="mia", api="InitProducerId"),)
 
-    async def made() -> Made:
-        side = Side(VariantTarget(reference_profile("4.4")))
-        versions = {api: list(each) for api, each in (await side.versions()).items() if api in REQUESTS}
-        return await Maker("others", versions, REAL, begins=begins).make(
-            side, script_id="search/x", steps_max=6
-        )
-
-    moves = [each for each in asyncio.run(made()).moves if isinstance(each, Ask)]
+    (made,) = _made(1, tempo=REAL, begins=begins, steps_max=6)
+    moves = [each for each in made.moves if isinstance(each, Ask)]
 
     assert [(each.api, each.is_repeated) for each in moves[:3]] == [
         ("FindCoordinator", True),
@@ -150,9 +152,9 @@ def test_on_a_broker_transactions_are_looked_for_whatever_is_gone_on_with() -> N
 
 
 def test_whoever_awaits_an_answer_stops_before_a_broker_restarts() -> None:
-    made = asyncio.run(_made("4.4", VIRTUAL, 30))
+    made = _made(30)
     restarted = [each for each in made if any(isinstance(step, DoToBroker) for step in each.script.steps)]
-    side = Side(VariantTarget(reference_profile("4.4")))
+    side = Side(reference_of())
 
     async def is_alike() -> bool:
         return all([await side.answers_alike(each.script, each.tape) for each in restarted])
@@ -169,13 +171,8 @@ def test_what_another_conversation_asked_is_left_out_where_it_is_not_served() ->
         Act(action="restarts_coordinator()"),
     )
 
-    async def made() -> Made:
-        side = Side(VariantTarget(reference_profile("4.4")))
-        versions = {"ListGroups": [4], "JoinGroup": [5]}
-        maker = Maker("others", versions, REAL, begins=begins)
-        return await maker.make(side, script_id="search/x", steps_max=2)
+    versions = {"ListGroups": [4], "JoinGroup": [5]}
+    (made,) = _made(1, tempo=REAL, versions=versions, begins=begins, steps_max=2)
 
-    moves = asyncio.run(made()).moves
-
-    assert [each.arguments for each in moves if isinstance(each, Ask)] == [{"version": 4}]
-    assert not any(isinstance(each, Act) for each in moves)
+    assert [each.arguments for each in made.moves if isinstance(each, Ask)] == [{"version": 4}]
+    assert not any(isinstance(each, Act) for each in made.moves)

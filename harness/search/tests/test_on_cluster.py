@@ -21,9 +21,8 @@ from harness.search.on_cluster import (
     shares_of,
 )
 from harness.search.outcome_file import SearchOutcome, merged, read_outcome
+from harness.search.tests.made_findings import reference_of
 from harness.targets.external.target import ExternalTarget
-from harness.targets.reference.target import reference_profile
-from harness.targets.reference.variants import VariantTarget
 from harness.tests.cluster_processes import a_share, commands, executor_above, signed
 from harness.tests.completed_runs import command_line
 from harness.tests.patience import awaited, wait_until
@@ -34,7 +33,7 @@ _SIDES = ("--target", "reference:4.4", "--against", "reference:4.3")
 
 
 def _shares(folder: Path, *, steps: int, count: int = 2) -> Sequence[SearchShare]:
-    one, other = (VariantTarget(reference_profile(each)) for each in ("4.4", "4.3"))
+    one, other = (reference_of(each) for each in ("4.4", "4.3"))
     folder.mkdir()
     return shares_of(
         Order(target=one, against=other, steps=steps, seed=_SEED),

@@ -13,21 +13,17 @@ from harness.search.rounds import Round, RoundMaker, RoundOrder, RoundsAhead
 from harness.search.sides import Side
 from harness.search.steering import STEPS_EACH, Steering
 from harness.search.tempo import APPENDING, REAL, RESTARTING, Tempo
+from harness.search.tests.made_findings import reference_of
 from harness.targets.base.interface import BrokerAction, TargetError
-from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import VariantTarget, flipped
 
 pytestmark = pytest.mark.slow
 
 
-def _reference() -> VariantTarget:
-    return VariantTarget(reference_profile("4.4"))
-
-
 def _order(
     begun: int = 0, *, reference: VariantTarget | None = None, count: int = 4, tempo: Tempo = REAL
 ) -> RoundOrder:
-    reference = reference or _reference()
+    reference = reference or reference_of()
     side = Side(reference)
     return RoundOrder(
         reference=reference,
@@ -76,7 +72,7 @@ def _unlike(made: Round, reference: VariantTarget) -> int:
 
 
 def test_the_reference_of_each_order_answers() -> None:
-    plain = _reference()
+    plain = reference_of()
     other = flipped(plain, "duplicate_partitions_answered_each")
     maker = RoundMaker(Steering(None))
 
@@ -95,7 +91,7 @@ def test_all_conversations_of_a_round_restart_the_coordinator_once_and_together(
     made = RoundMaker(Steering(Corpus()))(_order(count=60, tempo=tempo))
 
     scripts = [each.script for each in made.conversations.values()]
-    (together,) = broker_groups(scripts, _reference().capabilities)
+    (together,) = broker_groups(scripts, reference_of().capabilities)
     assert len(together.scripts) == len(scripts) == 60
     assert together.does_something
     for script in scripts:

@@ -9,9 +9,8 @@ from harness.search.hunt import scripted
 from harness.search.moves import Ask, Hear, Stay, Wait
 from harness.search.shrinking import Candidate
 from harness.search.sides import Side
+from harness.search.tests.made_findings import reference_of
 from harness.targets.reference.session import ReferenceSession
-from harness.targets.reference.target import reference_profile
-from harness.targets.reference.variants import VariantTarget
 from harness.trace.events import EventKind
 
 _DELAY_MS = 3_000
@@ -23,7 +22,7 @@ def test_a_step_that_sends_nothing_begins_as_late_as_in_the_recording() -> None:
     config = {"group.initial.rebalance.delay.ms": f"{_DELAY_MS}"}
     script = scripted(Candidate(moves=moves, broker_config=config))
     assert script is not None
-    side = Side(VariantTarget(reference_profile("4.4")))
+    side = Side(reference_of())
     recorded = asyncio.run(side.run(script))
     late = [
         replace(each, at_ms=_DELAY_MS + 500.0) if each.kind == EventKind.ELAPSED else each
@@ -39,7 +38,7 @@ def test_a_step_that_sends_nothing_begins_as_late_as_in_the_recording() -> None:
 def test_a_reference_that_fails_when_it_is_left_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     script = scripted(Candidate(moves=(Ask(actor="ana", api="ListGroups"),), broker_config={}))
     assert script is not None
-    side = Side(VariantTarget(reference_profile("4.4")))
+    side = Side(reference_of())
 
     async def fail(_session: ReferenceSession) -> None:
         raise IndexError

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from harness.diff.raw_difference import Against, RawDifference
+from harness.diff.raw_difference import RawDifference
 from harness.scenario.script import Script
 from harness.search.comparison import Comparison, Heard
 from harness.search.differences import Cause, cause_of
@@ -21,16 +21,12 @@ from harness.search.made import Made
 from harness.search.rounds import RoundOrder
 from harness.search.shrinking import Candidate
 from harness.search.target_hunt import TargetHunt, TargetOrder
+from harness.search.tests.made_findings import DIFFERENCE, reference_of
 from harness.targets.base.interface import Broker, BrokerSession, Capability, Target
 from harness.targets.reference.target import ReferenceBroker, ReferenceTarget, reference_profile
 from harness.targets.reference.variants import VariantTarget, flipped
-from harness.verdict import DifferenceClass
 
 pytestmark = pytest.mark.slow
-
-
-def _reference() -> VariantTarget:
-    return VariantTarget(reference_profile("4.4"))
 
 
 def _hunt(
@@ -48,7 +44,7 @@ def _hunt(
 
 
 def test_a_target_that_is_as_its_reference_differs_in_nothing(tmp_path: Path) -> None:
-    hunt, found = _hunt(tmp_path, _reference(), steps=100)
+    hunt, found = _hunt(tmp_path, reference_of(), steps=100)
 
     assert hunt.harvest.steps >= 100
     assert found == []
@@ -56,7 +52,7 @@ def test_a_target_that_is_as_its_reference_differs_in_nothing(tmp_path: Path) ->
 
 
 def test_a_fault_of_a_target_is_shrunk_on_it_and_named(tmp_path: Path) -> None:
-    target = flipped(_reference(), "duplicate_partitions_answered_each")
+    target = flipped(reference_of(), "duplicate_partitions_answered_each")
 
     hunt, found = _hunt(tmp_path, target, steps=3_000, seed=4)
 
@@ -76,7 +72,7 @@ def test_what_was_found_before_an_interrupt_is_reported_and_stays(tmp_path: Path
             assert task is not None
             task.cancel()
 
-    target = flipped(_reference(), "duplicate_partitions_answered_each")
+    target = flipped(reference_of(), "duplicate_partitions_answered_each")
     driven = DrivenTarget(target, run_id="test", logs=tmp_path, jobs=64)
     order = TargetOrder(target=driven, against=None, steps=3_000, seed=3, batch=5)
     hunt = TargetHunt(order, tell, lambda _: None)
@@ -89,7 +85,7 @@ def test_what_was_found_before_an_interrupt_is_reported_and_stays(tmp_path: Path
 
 
 def test_two_targets_are_compared_and_their_difference_is_named(tmp_path: Path) -> None:
-    hunt, found = _hunt(tmp_path, _reference(), VariantTarget(reference_profile("4.0")), steps=300)
+    hunt, found = _hunt(tmp_path, reference_of(), reference_of("4.0"), steps=300)
 
     assert found
     assert all(each.is_explained for each in found)
@@ -102,7 +98,7 @@ class _Moody(VariantTarget):
     @override
     async def start(self, **order: object) -> Broker:
         broker = await super().start(**order)  # type: ignore[arg-type] # as said
-        other = await flipped(_reference(), "duplicate_partitions_answered_each").start(**order)  # type: ignore[arg-type] # likewise
+        other = await flipped(reference_of(), "duplicate_partitions_answered_each").start(**order)  # type: ignore[arg-type] # likewise
         opened, sessions = broker.open_session, 0
 
         def open_session(scenario_id: str) -> BrokerSession:
@@ -218,8 +214,8 @@ def test_a_broker_that_ends_between_two_drives_is_lost_and_not_replaced(
 def test_a_coordinator_restarts_in_one_round_of_five_where_no_other_broker_takes_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacking: set[Capability], *, restarts: bool
 ) -> None:
-    monkeypatch.setattr(ReferenceTarget, "capabilities", _reference().capabilities - lacking)
-    driven = DrivenTarget(_reference(), run_id="test", logs=tmp_path, jobs=64)
+    monkeypatch.setattr(ReferenceTarget, "capabilities", reference_of().capabilities - lacking)
+    driven = DrivenTarget(reference_of(), run_id="test", logs=tmp_path, jobs=64)
 
     async def ordered() -> list[RoundOrder]:
         comparison = Comparison(driven, None)
@@ -274,24 +270,14 @@ class _CostlyTogether:
         return _DIFFERENCE if self._is_spoilt else None
 
 
-_DIFFERENCE = RawDifference(
-    step=3,
-    event_sequence=3,
-    api="OffsetFetch",
-    api_version=5,
-    against=Against.REFERENCE,
-    difference_class=DifferenceClass.FIELD_VALUE,
-    field="error_code",
-    expected='"NONE"',
-    actual='"NOT_COORDINATOR"',
-)
+_DIFFERENCE = replace(DIFFERENCE, api="OffsetFetch", actual='"NOT_COORDINATOR"')
 
 
 @pytest.mark.parametrize(("costly", "looked_into"), [(0, ["3/0"]), (41, ["3/41"]), (99, [])])
 def test_a_conversation_that_costs_others_their_log_is_looked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, costly: int, looked_into: list[str]
 ) -> None:
-    driven = DrivenTarget(_reference(), run_id="test", logs=tmp_path, jobs=64)
+    driven = DrivenTarget(reference_of(), run_id="test", logs=tmp_path, jobs=64)
     order = TargetOrder(target=driven, against=None, steps=1, seed=3, batch=1)
     hunt = TargetHunt(order, lambda *_: None, lambda _: None)
     found: list[str] = []

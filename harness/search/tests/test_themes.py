@@ -18,23 +18,23 @@ from harness.search.plan import planned
 from harness.search.request_table import REQUESTS
 from harness.search.sides import Side
 from harness.search.tempo import REAL, VIRTUAL, Tempo
+from harness.search.tests.made_findings import reference_of
 from harness.search.theme import Theme
 from harness.search.variation import is_fit_for_brokers, varied, varied_request
-from harness.targets.reference.target import reference_profile
-from harness.targets.reference.variants import VariantTarget
 
 
 def _side(profile: str = "4.4") -> Side:
-    return Side(VariantTarget(reference_profile(profile)))
+    return Side(reference_of(profile))
 
 
-async def _made(tempo: Tempo, count: int) -> list[Made]:
-    side = _side()
-    versions = await common_versions(side, side, of_one_release=True)
-    return [
-        await Maker(f"themes/{number}", versions, tempo).make(side, script_id="search/x", steps_max=40)
-        for number in range(count)
-    ]
+def _made(count: int, tempo: Tempo = VIRTUAL) -> list[Made]:
+    async def made() -> list[Made]:
+        side = _side()
+        versions = await common_versions(side, side, of_one_release=True)
+        makers = [Maker(f"themes/{number}", versions, tempo) for number in range(count)]
+        return [await each.make(side, script_id="search/x", steps_max=40) for each in makers]
+
+    return asyncio.run(made())
 
 
 def _sheets(made: list[Made]) -> set[ActorSheet]:
@@ -42,7 +42,7 @@ def _sheets(made: list[Made]) -> set[ActorSheet]:
 
 
 def test_a_conversation_has_requests_of_its_own_theme_only() -> None:
-    made = asyncio.run(_made(VIRTUAL, 150))
+    made = _made(150)
     asked = [{step.api for step in each.script.steps if isinstance(step, Send)} for each in made]
     themes = [{REQUESTS[api].theme for api in each if api not in OPENING} for each in asked]
 
@@ -54,7 +54,7 @@ def test_a_conversation_has_requests_of_its_own_theme_only() -> None:
 
 
 def test_where_offsets_expire_some_have_a_retention_time_of_their_own() -> None:
-    made = asyncio.run(_made(VIRTUAL, 150))
+    made = _made(150)
     expiring = [each for each in made if "offsets.retention.minutes" in each.script.broker_config]
     retained = {
         step.fields["retention_time_ms"]
@@ -68,7 +68,7 @@ def test_where_offsets_expire_some_have_a_retention_time_of_their_own() -> None:
 
 
 def test_principals_are_there_where_an_authorizer_is_and_are_refused_and_allowed() -> None:
-    made = asyncio.run(_made(VIRTUAL, 120))
+    made = _made(120)
     guarded = [each for each in made if "authorizer.class.name" in each.script.broker_config]
     outcomes = {pair.outcome for each in guarded for pair in each.reached}
 
@@ -85,7 +85,7 @@ def _principal(sheet: ActorSheet) -> str | None:
 
 
 def test_a_shared_broker_has_no_principals_and_nobody_hangs_up() -> None:
-    made = asyncio.run(_made(REAL, 40))
+    made = _made(40, REAL)
 
     assert not any(map(_principal, _sheets(made)))
     assert not any(isinstance(move, Act | HangUp) for each in made for move in each.moves)
@@ -171,7 +171,7 @@ def test_no_log_is_lengthened_where_messages_have_to_be_short() -> None:
 
 
 def test_share_groups_get_records_and_acknowledge_them() -> None:
-    made = asyncio.run(_made(VIRTUAL, 150))
+    made = _made(150)
     reached = {(pair.api, pair.outcome) for each in made for pair in each.reached}
 
     assert ("ShareFetch", "NONE with records") in reached
