@@ -4,6 +4,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from harness.replay import Replayed, replay, specification
 from harness.targets.base.conformance import CONFORMANCE_CONFIG
@@ -22,6 +23,8 @@ TOPIC = "orders"
 NODE = "1 node 1"
 Fields = Mapping[str, FieldValue]
 Json = dict[str, object]
+NOTHING: Mapping[str, int] = MappingProxyType({})
+_ABOUT_NO_GROUP = ("Metadata", "CreateTopics", "CreatePartitions", "IncrementalAlterConfigs")
 
 
 class Recording:
@@ -153,6 +156,21 @@ class Recording:
         events[position] = replace(events[position], fields=json.dumps(fields))
         return events
 
+    def finds_only(self, position: int, lie: Callable[[Json], None]) -> None:
+        """Assert that a replay finds a lie where it stands, and nothing else."""
+        found = self.replayed(self.with_lie(position, lie)).findings
+        assert [(each.position, each.group) for each in found] == [(position, GROUP)]
+
+    def answer_count(self) -> int:
+        """Count the answers of the coordinator."""
+        answers = [each for each in self.events if each.kind == EventKind.RESPONSE]
+        return sum(each.api not in _ABOUT_NO_GROUP for each in answers)
+
+    def is_whole(self, replayed: Replayed, not_compared: Mapping[str, int] = NOTHING) -> None:
+        """Assert that everything else was compared, and nothing differs."""
+        assert (replayed.findings, replayed.not_compared) == ((), not_compared)
+        assert replayed.compared == self.answer_count() - sum(not_compared.values())
+
     def position(self, api: str, nth: int = 0, actor: str | None = None) -> int:
         """Return where an answer of an API stands."""
         found = [
@@ -161,6 +179,22 @@ class Recording:
             if each.kind == EventKind.RESPONSE and each.api == api and actor in (None, each.actor)
         ]
         return found[nth]
+
+
+def says(**changes: object) -> Callable[[Json], None]:
+    """Return a lie about fields of an answer."""
+    return lambda fields: fields.update(changes)
+
+
+def says_of_partition(**changes: object) -> Callable[[Json], None]:
+    """Return a lie about the first partition of an answer."""
+
+    def lie(fields: Json) -> None:
+        topics = fields["topics"]
+        assert isinstance(topics, list)
+        topics[0]["partitions"][0].update(changes)
+
+    return lie
 
 
 def join(member_id: str = "", **fields: FieldValue) -> Fields:
@@ -227,11 +261,17 @@ def fetch(recording: Recording, actor: str) -> None:
     recording.sends(actor, "OffsetFetch", 5, {"group_id": GROUP, "topics": topics})
 
 
-def two_members(profile: str = "3.9") -> Recording:
-    """Ana and bob share a group, ana commits, bob crashes, and ana goes on alone."""
+def one_member(profile: str = "3.9") -> tuple[Recording, str]:
+    """Ana has all partitions; return her id, too."""
     conversation = Recording(profile)
     ana = enters(conversation, "ana")
     sync(conversation, "ana", ana, 1, {ana: b"all"})
+    return conversation, ana
+
+
+def two_members(profile: str = "3.9") -> Recording:
+    """Ana and bob share a group, ana commits, bob crashes, and ana goes on alone."""
+    conversation, ana = one_member(profile)
     bob = enters(conversation, "bob")
     conversation.passes(1_000)
     beat(conversation, "ana", ana, 1)

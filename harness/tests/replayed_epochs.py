@@ -1,7 +1,5 @@
 """Recordings of groups whose members heartbeat with an epoch, and lies about them."""
 
-from collections.abc import Callable
-
 from harness.tests.replayed import GROUP, TOPIC, Fields, Json, Recording
 
 
@@ -41,12 +39,6 @@ class EpochRecording(Recording):
         group: Fields = {"group_id": GROUP, "member_id": member, "member_epoch": epoch, "topics": topics}
         self.sends(member, "OffsetFetch", 9, {"groups": (group,)})
 
-    def finds_only(self, position: int, lie: Callable[[Json], None]) -> None:
-        """Assert that a replay finds a lie where it stands, and nothing else."""
-        found = self.replayed(self.with_lie(position, lie)).findings
-        assert [each.position for each in found] == [position]
-        assert found[0].group == GROUP
-
 
 def one_epoch_further(fields: Json) -> None:
     """Change an answer to a heartbeat."""
@@ -58,10 +50,3 @@ def described_as_empty(fields: Json) -> None:
     groups = fields["groups"]
     assert isinstance(groups, list)
     groups[0]["group_state"] = "Empty"
-
-
-def committed(fields: Json) -> None:
-    """Change an answer to a commit that was refused."""
-    topics = fields["topics"]
-    assert isinstance(topics, list)
-    topics[0]["partitions"][0]["error_code"] = "NONE"

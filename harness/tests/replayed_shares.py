@@ -1,10 +1,8 @@
 """Recordings of a share group of the reference, as a tap would have kept them."""
 
-from harness.replay import Replayed
 from harness.tests.replayed import GROUP, TOPIC, Fields
 from harness.tests.replayed_epochs import EpochRecording
 from harness.trace.canonical import FieldValue
-from harness.trace.events import EventKind
 
 SHARES = {"group.share.enable": "true", "group.share.assignment.interval.ms": "0"}
 IN_FLIGHT = "of ShareFetch and ShareAcknowledge, which depend on records in flight"
@@ -48,15 +46,6 @@ class Sharers(EpochRecording):
         self.sends("admin", "AlterShareGroupOffsets", 0, {"group_id": GROUP, "topics": (topic,)})
         deleted: Fields = {"group_id": GROUP, "topics": ({"topic_name": TOPIC},)}
         self.sends("admin", "DeleteShareGroupOffsets", 0, deleted)
-
-    def is_whole(self, replayed: Replayed, **not_compared: int) -> None:
-        """Assert that everything else was compared, and nothing differs."""
-        kept = [each for each in self.events if each.kind == EventKind.RESPONSE and each.api != "Metadata"]
-        assert replayed.findings == ()
-        assert replayed.compared == len(kept) - sum(not_compared.values())
-        assert dict(replayed.not_compared) == {
-            {"offsets": OFFSETS, "in_flight": IN_FLIGHT}[why]: count for why, count in not_compared.items()
-        }
 
 
 def shared(profile: str = "4.4") -> Sharers:

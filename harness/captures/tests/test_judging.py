@@ -16,7 +16,7 @@ from harness.captures.tests.made_captures import (
 )
 from harness.replay import specification
 from harness.tests.replayed import GROUP, Recording, two_members
-from harness.tests.replayed_shares import shared
+from harness.tests.replayed_shares import OFFSETS, shared
 from harness.tests.replayed_streams import handed_over
 from harness.trace.events import EventKind
 from harness.wire.codec import decode_response
@@ -60,7 +60,7 @@ def test_of_a_share_group_a_capture_has_all_but_its_fetches(tmp_path: Path) -> N
 
     (found,) = judged(group, write_pcap(tmp_path / "c.pcap", wire_of(group.events).sent)).groups
 
-    group.is_whole(found.replayed, offsets=2)
+    group.is_whole(found.replayed, {OFFSETS: 2})
 
 
 def test_pcapng_is_read_as_well(recording: Recording, tmp_path: Path) -> None:

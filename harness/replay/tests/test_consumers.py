@@ -6,15 +6,13 @@ from dataclasses import replace
 import pytest
 from typing_extensions import override
 
-from harness.replay import Replayed
-from harness.tests.replayed import GROUP, TOPIC, Fields, Json, Recording
-from harness.tests.replayed_epochs import EpochRecording, committed, described_as_empty, one_epoch_further
+from harness.tests.replayed import GROUP, TOPIC, Fields, Json, join, says, says_of_partition
+from harness.tests.replayed_epochs import EpochRecording, described_as_empty, one_epoch_further
 from harness.trace.canonical import FieldValue
 from harness.trace.events import Event, EventKind
 
 INTERVAL = "group.consumer.assignment.interval.ms"
 PROFILES = ("4.0", "4.2", "4.4")
-_ABOUT_NO_GROUP = ("Metadata", "CreateTopics", "CreatePartitions", "IncrementalAlterConfigs")
 
 
 class Consumers(EpochRecording):
@@ -97,21 +95,9 @@ def conversation(request: pytest.FixtureRequest) -> Consumers:
     return handed_over(str(request.param))
 
 
-def answers(conversation: Recording) -> int:
-    """Count the coordinator's answers."""
-    kept = [each for each in conversation.events if each.kind == EventKind.RESPONSE]
-    return sum(each.api not in _ABOUT_NO_GROUP for each in kept)
-
-
-def is_whole(conversation: Recording, replayed: Replayed) -> None:
-    """Assert that everything was compared, and nothing differs."""
-    assert replayed.findings == ()
-    assert (replayed.compared, dict(replayed.not_compared)) == (answers(conversation), {})
-
-
 def test_what_the_reference_said_it_says_again(conversation: Consumers) -> None:
-    is_whole(conversation, conversation.replayed())
-    is_whole(conversation, conversation.replayed(is_whole=False))
+    conversation.is_whole(conversation.replayed())
+    conversation.is_whole(conversation.replayed(is_whole=False))
 
 
 def assigned(fields: Json) -> list[dict[str, object]]:
@@ -129,14 +115,6 @@ def a_partition_given_twice(fields: Json) -> None:
     partitions.append(next(each for each in range(4) if each not in partitions))
 
 
-def no_assignment(fields: Json) -> None:
-    fields["assignment"] = None
-
-
-def fenced(fields: Json) -> None:
-    fields["error_code"] = "FENCED_MEMBER_EPOCH"
-
-
 def of_member(conversation: Consumers, member: str, nth: int) -> int:
     return conversation.position("ConsumerGroupHeartbeat", nth, member)
 
@@ -144,14 +122,14 @@ def of_member(conversation: Consumers, member: str, nth: int) -> int:
 LIES: Mapping[str, tuple[Callable[[Consumers], int], Callable[[Json], None]]] = {
     "an epoch": (lambda it: of_member(it, "bob", 0), one_epoch_further),
     "a partition that ana has": (lambda it: of_member(it, "bob", 2), a_partition_given_twice),
-    "an assignment that did not come": (lambda it: of_member(it, "bob", 2), no_assignment),
-    "a fenced member": (lambda it: of_member(it, "ana", 2), fenced),
-    "a member whose session has ended": (
-        lambda it: of_member(it, "bob", -1),
-        lambda fields: fields.update(error_code="NONE"),
-    ),
+    "an assignment that did not come": (lambda it: of_member(it, "bob", 2), says(assignment=None)),
+    "a fenced member": (lambda it: of_member(it, "ana", 2), says(error_code="FENCED_MEMBER_EPOCH")),
+    "a member whose session has ended": (lambda it: of_member(it, "bob", -1), says(error_code="NONE")),
     "a description": (lambda it: it.position("ConsumerGroupDescribe", 1), described_as_empty),
-    "a commit with a stale epoch": (lambda it: it.position("OffsetCommit", 1), committed),
+    "a commit with a stale epoch": (
+        lambda it: it.position("OffsetCommit", 1),
+        says_of_partition(error_code="NONE"),
+    ),
 }
 
 
@@ -189,7 +167,7 @@ def test_a_member_that_is_named_by_the_coordinator_keeps_its_id(profile: str) ->
     group.beats(str(joined["member_id"]), member_epoch=joined["member_epoch"])  # type: ignore[arg-type] # a number
     group.describes()
 
-    is_whole(group, group.replayed())
+    group.is_whole(group.replayed())
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -201,10 +179,8 @@ def test_a_regular_expression_is_resolved_a_little_later(profile: str) -> None:
     group.says_what_it_owns("ana")
     group.describes()
 
-    is_whole(group, group.replayed())
-    position = group.position("ConsumerGroupHeartbeat", 1)
-    found = group.replayed(group.with_lie(position, no_assignment)).findings
-    assert [each.position for each in found] == [position]
+    group.is_whole(group.replayed())
+    group.finds_only(group.position("ConsumerGroupHeartbeat", 1), says(assignment=None))
 
 
 def creates(group: Consumers, name: str, version: int = 7) -> None:
@@ -228,7 +204,7 @@ def test_a_topic_that_comes_to_be_is_known_from_then_on(*, looks_before: bool, v
 
     # Without the answer to CreateTopics, two looks at the topic have its creation between them.
     unseen = [each for each in group.events if not (looks_before and each.api == "CreateTopics")]
-    is_whole(group, group.replayed(unseen))
+    group.is_whole(group.replayed(unseen))
 
 
 def test_a_topic_without_a_known_name_leaves_the_group_out() -> None:
@@ -253,7 +229,7 @@ def test_once_topics_are_deleted_nothing_is_compared_of_consumer_groups() -> Non
     why = "of a consumer group, after somebody deleted topics"
     assert replayed.findings == ()
     assert replayed.compared > 0
-    assert dict(replayed.not_compared) == {why: answers(group) - replayed.compared}
+    assert dict(replayed.not_compared) == {why: group.answer_count() - replayed.compared}
 
 
 @pytest.mark.parametrize("down_ms", [0, 120_000])  # The latter is longer than a session.
@@ -261,10 +237,8 @@ def test_once_topics_are_deleted_nothing_is_compared_of_consumer_groups() -> Non
 def test_a_new_coordinator_goes_on_with_the_group(profile: str, down_ms: int) -> None:
     group = handed_over_and_restarted(profile, down_ms=down_ms)
 
-    is_whole(group, group.replayed())
-    position = of_member(group, "ana", -1)
-    found = group.replayed(group.with_lie(position, one_epoch_further)).findings
-    assert [each.position for each in found] == [position]
+    group.is_whole(group.replayed())
+    group.finds_only(of_member(group, "ana", -1), one_epoch_further)
 
 
 def test_a_topic_that_came_just_before_its_coordinator_went_is_known_to_both() -> None:
@@ -276,7 +250,7 @@ def test_a_topic_that_came_just_before_its_coordinator_went_is_known_to_both() -
     group.says_what_it_owns("ana")
     group.describes()
 
-    is_whole(group, group.replayed())
+    group.is_whole(group.replayed())
 
 
 def test_a_topic_has_its_first_partitions_before_more_are_added() -> None:
@@ -292,7 +266,7 @@ def test_a_topic_has_its_first_partitions_before_more_are_added() -> None:
     group.beats("ana")
     assert group.owned["ana"] == (0, 1, 2, 3)
 
-    is_whole(group, group.replayed())
+    group.is_whole(group.replayed())
 
 
 @pytest.mark.parametrize(("late_ms", "is_found"), [(5_000, False), (20_000, True)])
@@ -372,21 +346,13 @@ def test_a_classic_member_among_consumers_is_replayed(profile: str) -> None:
     group = Consumers(profile)
     group.joins("ana")
     metadata = bytes.fromhex("0001000000010006") + TOPIC.encode() + bytes.fromhex("ffffffff00000000")
-    fields: Fields = {
-        "group_id": GROUP,
-        "session_timeout_ms": 6_000,
-        "rebalance_timeout_ms": 10_000,
-        "member_id": "",
-        "protocol_type": "consumer",
-        "protocols": ({"name": "range", "metadata": metadata},),
-    }
-    group.sends("cid", "JoinGroup", 3, fields)
+    group.sends("cid", "JoinGroup", 3, join(protocols=({"name": "range", "metadata": metadata},)))
     group.beats("ana")
     group.says_what_it_owns("ana")
     group.describes()
 
     assert group.last("JoinGroup")["error_code"] == "NONE"
-    is_whole(group, group.replayed())
+    group.is_whole(group.replayed())
 
 
 def test_a_group_with_a_configuration_of_its_own_is_replayed_with_it() -> None:
@@ -397,4 +363,4 @@ def test_a_group_with_a_configuration_of_its_own_is_replayed_with_it() -> None:
     group.joins("ana")
 
     assert group.last("ConsumerGroupHeartbeat")["heartbeat_interval_ms"] == 7_000
-    is_whole(group, group.replayed())
+    group.is_whole(group.replayed())

@@ -18,7 +18,9 @@ from harness.tests.replayed import (
     enters,
     fetch,
     join,
-    sync,
+    one_member,
+    says,
+    says_of_partition,
     two_members,
 )
 from harness.trace.events import Event, EventKind
@@ -54,7 +56,7 @@ def test_whenever_a_tap_begins_no_answer_is_called_wrong_for_it() -> None:
 def test_a_lie_after_the_group_is_known_is_found_though_the_tap_began_late() -> None:
     conversation = two_members()
     position = conversation.position("Heartbeat", -1)
-    reported = conversation.with_lie(position, lambda fields: fields.update(error_code="UNKNOWN_MEMBER_ID"))
+    reported = conversation.with_lie(position, says(error_code="UNKNOWN_MEMBER_ID"))
     begun = conversation.position("JoinGroup", 3) + 1
 
     late = [each for each in from_position(conversation, begun) if each.sequence != position]
@@ -77,10 +79,9 @@ def test_a_group_that_never_becomes_known_compares_nothing_and_ends_as_such() ->
 
 
 def test_a_first_generation_tells_that_a_group_was_not_there_before() -> None:
-    replayed = two_members().replayed(is_whole=False)
+    conversation = two_members()
 
-    assert replayed.findings == ()
-    assert dict(replayed.not_compared) == {}
+    conversation.is_whole(conversation.replayed(is_whole=False))
 
 
 def test_a_member_beyond_the_tap_leaves_its_group_out() -> None:
@@ -97,31 +98,18 @@ def test_a_member_beyond_the_tap_leaves_its_group_out() -> None:
 def test_a_new_coordinator_goes_on_with_what_the_old_one_wrote(profile: str) -> None:
     conversation = restarted(profile)
 
-    replayed = conversation.replayed()
-
-    assert replayed.findings == ()
-    assert replayed.compared == sum(each.kind == EventKind.RESPONSE for each in conversation.events)
+    conversation.is_whole(conversation.replayed())
 
 
 @pytest.mark.parametrize("profile", ["3.9", "4.4"])
 def test_a_commit_that_a_new_coordinator_has_lost_is_found(profile: str) -> None:
     conversation = restarted(profile)
-    position = conversation.position("OffsetFetch", -1)
 
-    def lose(fields: dict[str, object]) -> None:
-        topics = fields["topics"]
-        assert isinstance(topics, list)
-        topics[0]["partitions"][0]["committed_offset"] = -1
-
-    found = conversation.replayed(conversation.with_lie(position, lose)).findings
-
-    assert [each.position for each in found] == [position]
+    conversation.finds_only(conversation.position("OffsetFetch", -1), says_of_partition(committed_offset=-1))
 
 
 def test_a_heartbeat_that_a_loading_coordinator_answered_unseen_is_not_called_wrong() -> None:
-    conversation = Recording("3.9")
-    ana = enters(conversation, "ana")
-    sync(conversation, "ana", ana, 1, {ana: b"all"})
+    conversation, ana = one_member()
     conversation.restarts()
     beat(conversation, "ana", ana, 7)
     unseen = conversation.position("Heartbeat", -1)
@@ -129,21 +117,15 @@ def test_a_heartbeat_that_a_loading_coordinator_answered_unseen_is_not_called_wr
     beat(conversation, "ana", ana, 7)
     seen = conversation.position("Heartbeat", -1)
 
-    def accept(fields: dict[str, object]) -> None:
-        fields["error_code"] = "NONE"
-
-    replayed = conversation.replayed(conversation.with_lie(unseen, accept))
+    replayed = conversation.replayed(conversation.with_lie(unseen, says(error_code="NONE")))
     assert replayed.findings == ()
     assert replayed.not_compared == {"while the coordinator may have been loading": 1}
-    (found,) = conversation.replayed(conversation.with_lie(seen, accept)).findings
-    assert found.position == seen
+    conversation.finds_only(seen, says(error_code="NONE"))
 
 
 def restarted(profile: str) -> Recording:
     """Return a group whose only member commits, and goes on after its coordinator's restart."""
-    conversation = Recording(profile)
-    ana = enters(conversation, "ana")
-    sync(conversation, "ana", ana, 1, {ana: b"all"})
+    conversation, ana = one_member(profile)
     commit(conversation, "ana", ana, 1, 42)
     conversation.restarts()
     beat(conversation, "ana", ana, 1)
@@ -154,9 +136,7 @@ def restarted(profile: str) -> Recording:
 
 
 def test_an_answer_that_never_came_leaves_its_request_either_way() -> None:
-    conversation = Recording()
-    ana = enters(conversation, "ana")
-    sync(conversation, "ana", ana, 1, {ana: b"all"})
+    conversation, ana = one_member()
     conversation.sends("bob", "JoinGroup", 3, join())
     conversation.passes(1_000)
     beat(conversation, "ana", ana, 1)
@@ -175,9 +155,7 @@ def test_an_answer_that_never_came_leaves_its_request_either_way() -> None:
 
 
 def test_requests_that_overlap_may_have_come_in_any_order_and_others_may_not() -> None:
-    conversation = Recording()
-    ana = enters(conversation, "ana")
-    sync(conversation, "ana", ana, 1, {ana: b"all"})
+    conversation, ana = one_member()
     commit(conversation, "ana", ana, 1, 1)
     commit(conversation, "eve", ana, 1, 2)
     fetch(conversation, "ana")
@@ -203,12 +181,8 @@ def swapped_commits(events: list[Event], *, overlap: bool) -> Iterator[Event]:
 
 
 def test_a_request_is_looked_at_as_soon_as_the_one_before_it_whenever_that_answer_was_read() -> None:
-    conversation = Recording()
-    ana = enters(conversation, "ana")
-    sync(conversation, "ana", ana, 1, {ana: b"all"})
-    conversation.sends("bob", "JoinGroup", 5, join())
-    bob = str(conversation.last("JoinGroup", "bob")["member_id"])
-    conversation.sends("bob", "JoinGroup", 5, join(bob))
+    conversation, ana = one_member()
+    enters(conversation, "bob")
     beat(conversation, "ana", ana, 1)
     conversation.sends("ana", "JoinGroup", 5, join(ana))
 
@@ -231,13 +205,9 @@ def read_late(conversation: Recording) -> list[Event]:
 
 
 def test_a_request_behind_a_parked_one_is_not_looked_at_before_that_is_answered() -> None:
-    conversation = Recording()
-    ana = enters(conversation, "ana")
-    sync(conversation, "ana", ana, 1, {ana: b"all"})
+    conversation, ana = one_member()
     commit(conversation, "ana", ana, 1, 41)
-    conversation.sends("bob", "JoinGroup", 5, join())
-    bob = str(conversation.last("JoinGroup", "bob")["member_id"])
-    conversation.sends("bob", "JoinGroup", 5, join(bob))
+    enters(conversation, "bob")
     fetch(conversation, "bob")
     conversation.passes(1_000)
     commit(conversation, "ana", ana, 1, 42)
@@ -245,22 +215,16 @@ def test_a_request_behind_a_parked_one_is_not_looked_at_before_that_is_answered(
 
     assert conversation.replayed().findings == ()
 
-    def too_early(fields: dict[str, object]) -> None:
-        topics = fields["topics"]
-        assert isinstance(topics, list)
-        topics[0]["partitions"][0]["committed_offset"] = 41
-
-    found = conversation.replayed(
-        conversation.with_lie(conversation.position("OffsetFetch"), too_early)
-    ).findings
+    too_early = conversation.with_lie(
+        conversation.position("OffsetFetch"), says_of_partition(committed_offset=41)
+    )
+    found = conversation.replayed(too_early).findings
     assert [(each.expected, each.actual) for each in found] == [("42", "41")]
 
 
 @pytest.mark.parametrize("left_out", ["", "Metadata"])
 def test_offsets_that_are_committed_by_topic_id_are_known_by_name_too(left_out: str) -> None:
-    conversation = Recording("4.4")
-    ana = enters(conversation, "ana")
-    sync(conversation, "ana", ana, 1, {ana: b"all"})
+    conversation, ana = one_member("4.4")
     orders = id_of(conversation, TOPIC)
     partition: Fields = {"partition_index": 0, "committed_offset": 42}
     named: Fields = {"group_id": GROUP, "generation_id_or_member_epoch": 1, "member_id": ana}
@@ -320,9 +284,7 @@ def test_a_transaction_that_commits_by_topic_id_is_replayed() -> None:
 
 @pytest.mark.parametrize("lost", [EventKind.REQUEST, EventKind.RESPONSE])
 def test_offsets_are_not_compared_after_a_commit_that_cannot_be_read(lost: EventKind) -> None:
-    conversation = Recording()
-    ana = enters(conversation, "ana")
-    sync(conversation, "ana", ana, 1, {ana: b"all"})
+    conversation, ana = one_member()
     fetch(conversation, "ana")
     commit(conversation, "ana", ana, 1, 42)
     fetch(conversation, "ana")
@@ -345,7 +307,7 @@ def test_offsets_are_not_compared_after_a_commit_that_cannot_be_read(lost: Event
 def test_a_replay_with_findings_ends_with_1_and_one_without_with_0() -> None:
     conversation = two_members()
     position = conversation.position("Heartbeat", -1)
-    lie = conversation.with_lie(position, lambda fields: fields.update(error_code="UNKNOWN_MEMBER_ID"))
+    lie = conversation.with_lie(position, says(error_code="UNKNOWN_MEMBER_ID"))
     nothing = Replayed(conversation="tap", compared=0, not_compared={f"of {GROUP}": 1})
 
     assert exit_code([conversation.replayed(lie), nothing]) is ExitCode.UNEXPECTED

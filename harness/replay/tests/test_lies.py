@@ -1,12 +1,23 @@
 """Recordings of the reference agree with the reference, and each lie that is planted in one is found."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from harness.replay import Replayed
-from harness.tests.replayed import Json, Recording, beat, commit, enters, fetch, join, sync, two_members
+from harness.tests.replayed import (
+    Json,
+    Recording,
+    beat,
+    commit,
+    enters,
+    fetch,
+    join,
+    says,
+    says_of_partition,
+    sync,
+    two_members,
+)
 from harness.trace.events import Event, EventKind
 
 PROFILES = ("2.4", "3.9", "4.4")
@@ -17,22 +28,6 @@ def conversation(request: pytest.FixtureRequest) -> Recording:
     return two_members(str(request.param))
 
 
-def set_field(name: str, value: object) -> Callable[[Json], None]:
-    def lie(fields: Json) -> None:
-        fields[name] = value
-
-    return lie
-
-
-def set_in_partition(name: str, value: object) -> Callable[[Json], None]:
-    def lie(fields: Json) -> None:
-        topics = fields["topics"]
-        assert isinstance(topics, list)
-        topics[0]["partitions"][0][name] = value
-
-    return lie
-
-
 def forget_a_member(fields: Json) -> None:
     members = fields["members"]
     assert isinstance(members, list)
@@ -40,41 +35,33 @@ def forget_a_member(fields: Json) -> None:
 
 
 LIES = {
-    "a heartbeat's error": ("Heartbeat", 0, set_field("error_code", "NONE")),
-    "the last heartbeat's error": ("Heartbeat", -1, set_field("error_code", "UNKNOWN_MEMBER_ID")),
-    "a generation": ("JoinGroup", 5, set_field("generation_id", 4)),
-    "a leader": ("JoinGroup", 4, set_field("leader", "nobody")),
-    "a member": ("JoinGroup", -1, set_field("error_code", "UNKNOWN_MEMBER_ID")),
-    "an assignment": ("SyncGroup", 1, set_field("assignment", {"$bytes": "ff"})),
-    "a sync's error": ("SyncGroup", 2, set_field("error_code", "REBALANCE_IN_PROGRESS")),
-    "a commit's error": ("OffsetCommit", 0, set_in_partition("error_code", "ILLEGAL_GENERATION")),
-    "no offset before a commit": ("OffsetFetch", 0, set_in_partition("committed_offset", 41)),
-    "a committed offset": ("OffsetFetch", 1, set_in_partition("committed_offset", 41)),
-    "an offset that is lost": ("OffsetFetch", -1, set_in_partition("committed_offset", -1)),
+    "a heartbeat's error": ("Heartbeat", 0, says(error_code="NONE")),
+    "the last heartbeat's error": ("Heartbeat", -1, says(error_code="UNKNOWN_MEMBER_ID")),
+    "a generation": ("JoinGroup", 5, says(generation_id=4)),
+    "a leader": ("JoinGroup", 4, says(leader="nobody")),
+    "a member": ("JoinGroup", -1, says(error_code="UNKNOWN_MEMBER_ID")),
+    "an assignment": ("SyncGroup", 1, says(assignment={"$bytes": "ff"})),
+    "a sync's error": ("SyncGroup", 2, says(error_code="REBALANCE_IN_PROGRESS")),
+    "a commit's error": ("OffsetCommit", 0, says_of_partition(error_code="ILLEGAL_GENERATION")),
+    "no offset before a commit": ("OffsetFetch", 0, says_of_partition(committed_offset=41)),
+    "a committed offset": ("OffsetFetch", 1, says_of_partition(committed_offset=41)),
+    "an offset that is lost": ("OffsetFetch", -1, says_of_partition(committed_offset=-1)),
 }
 
 
 def test_what_the_reference_said_it_says_again(conversation: Recording) -> None:
-    replayed = conversation.replayed()
-
-    answers = [each for each in conversation.events if each.kind == EventKind.RESPONSE]
-    assert replayed.findings == ()
-    assert (replayed.compared, dict(replayed.not_compared)) == (len(answers), {})
+    conversation.is_whole(conversation.replayed())
 
 
 @pytest.mark.parametrize("lie", LIES)
 def test_a_lie_is_found_where_it_stands_and_nowhere_else(conversation: Recording, lie: str) -> None:
     api, nth, change = LIES[lie]
-    position = conversation.position(api, nth)
 
-    found = conversation.replayed(conversation.with_lie(position, change)).findings
-
-    assert [(each.position, each.api) for each in found] == [(position, api)]
-    assert found[0].group == "readers"
+    conversation.finds_only(conversation.position(api, nth), change)
 
 
 def test_each_of_many_lies_counts() -> None:
-    conversation, lie = two_members(), set_in_partition("committed_offset", 41)
+    conversation, lie = two_members(), says_of_partition(committed_offset=41)
     for _ in range(30):
         fetch(conversation, "ana")
         fetch(conversation, "ana")
@@ -85,7 +72,7 @@ def test_each_of_many_lies_counts() -> None:
 
 
 def test_where_most_answers_deviate_nothing_is_compared_until_the_next_rebalance() -> None:
-    conversation, lie = two_members(), set_in_partition("committed_offset", 41)
+    conversation, lie = two_members(), says_of_partition(committed_offset=41)
     for _ in range(30):
         fetch(conversation, "ana")
         conversation.events[:] = conversation.with_lie(conversation.position("OffsetFetch", -1), lie)
@@ -106,15 +93,12 @@ def test_where_most_answers_deviate_nothing_is_compared_until_the_next_rebalance
 
 def test_a_finding_says_what_was_said_and_what_the_reference_says(conversation: Recording) -> None:
     position = conversation.position("OffsetFetch", -1)
-    lie = conversation.with_lie(position, set_in_partition("committed_offset", 41))
+    lie = conversation.with_lie(position, says_of_partition(committed_offset=41))
 
     (found,) = conversation.replayed(lie).findings
 
-    assert (found.field, found.expected, found.actual) == (
-        "topics[0].partitions[0].committed_offset",
-        "42",
-        "41",
-    )
+    assert found.field == "topics[0].partitions[0].committed_offset"
+    assert (found.api, found.expected, found.actual) == ("OffsetFetch", "42", "41")
     assert "Stable in generation 3" in found.state
     assert "41, where the reference says 42" in found.says
 
@@ -126,9 +110,7 @@ def test_a_member_that_a_leader_was_not_given_is_found(conversation: Recording) 
         if each.api == "JoinGroup" and (each.fields or "").count('"metadata"') > 1 and each.kind == "response"
     )
 
-    found = conversation.replayed(conversation.with_lie(position, forget_a_member)).findings
-
-    assert [each.position for each in found] == [position]
+    conversation.finds_only(position, forget_a_member)
 
 
 def test_an_answer_that_comes_though_the_group_waits_is_found() -> None:
@@ -150,11 +132,7 @@ def test_a_session_that_ends_too_late_is_found() -> None:
     beats = [each for each in conversation.events if each.api == "Heartbeat" and each.kind == "response"]
     reported = next(each for each in beats[1:] if "REBALANCE_IN_PROGRESS" in (each.fields or ""))
 
-    found = conversation.replayed(
-        conversation.with_lie(reported.sequence, set_field("error_code", "NONE"))
-    ).findings
-
-    assert [each.position for each in found] == [reported.sequence]
+    conversation.finds_only(reported.sequence, says(error_code="NONE"))
 
 
 def _asks_for(event: Event, answer: Event) -> bool:
