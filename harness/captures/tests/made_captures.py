@@ -8,10 +8,20 @@ from pathlib import Path
 
 from dpkt import ethernet, ip, ip6, loopback, pcap, pcapng, sll, sll2, tcp
 
+from harness.captures.judging import Terms
+from harness.replay import specification
+from harness.tests.replayed import Recording
 from harness.trace.events import Event, EventKind
-from harness.wire.codec import Fields, encode_request, encode_response
+from harness.wire.codec import Fields, decode_response, encode_request, encode_response
 
 PORT = 9092
+OPTIONS = (
+    "--profile=3.9",
+    "--broker-property=group.initial.rebalance.delay.ms=0",
+    "--broker-property=group.min.session.timeout.ms=100",
+    "--whole",
+)
+"""What a recording of 3.9 is judged with."""
 BROKER = bytes((10, 0, 0, 5))
 IN_SECONDS = 1_700_000_000.0
 _MAX_BYTES_A_SEGMENT = 1400
@@ -187,11 +197,22 @@ def write_pcap(path: Path, sent: Sequence[Sent], link: str = "Ethernet") -> Path
     return path
 
 
-def with_forged(events: Sequence[Event], position: int, fields: Fields) -> list[Event]:
-    """Return the events with other bytes in one answer."""
+def in_halves(folder: Path, sent: Sequence[Sent]) -> list[Path]:
+    """Write a capture as two files."""
+    middle = len(sent) // 2
+    return [write_pcap(folder / "1.pcap", sent[:middle]), write_pcap(folder / "2.pcap", sent[middle:])]
+
+
+def with_forged(events: Sequence[Event], position: int, lies: Fields) -> list[Event]:
+    """Return the events with bytes of one answer that say something else."""
     event = events[position]
-    assert event.api is not None
-    assert event.api_version is not None
+    api, version = event.api or "", event.api_version or 0
     assert event.correlation_id is not None
-    frame = encode_response(event.api, event.api_version, correlation_id=event.correlation_id, fields=fields)
+    fields = {**decode_response(api, version, bytes.fromhex(event.raw or "")).fields, **lies}
+    frame = encode_response(api, version, correlation_id=event.correlation_id, fields=fields)
     return [*events[:position], replace(event, raw=frame.hex()), *events[position + 1 :]]
+
+
+def terms_of(recording: Recording, *, is_whole: bool = True, has_excerpts: bool = False) -> Terms:
+    spec = specification(recording.profile, recording.config)
+    return Terms(spec=spec, ports=frozenset((PORT,)), is_whole=is_whole, has_excerpts=has_excerpts)

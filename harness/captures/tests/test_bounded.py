@@ -10,29 +10,28 @@ import pytest
 
 from harness.captures import sorting
 from harness.captures.exchanges import Row, RowKind
-from harness.captures.judging import Terms, judge_here
+from harness.captures.judging import judge_here
 from harness.captures.notes import Notes
 from harness.captures.parts import parts_of
 from harness.captures.sorting import in_order
 from harness.captures.sources import rows_of_captures, sources_of
-from harness.captures.tests.made_captures import PORT, wire_of, with_forged, write_pcap
-from harness.replay import specification
+from harness.captures.tests.made_captures import (
+    OPTIONS,
+    PORT,
+    in_halves,
+    terms_of,
+    wire_of,
+    with_forged,
+    write_pcap,
+)
 from harness.tests.completed_runs import environment
 from harness.tests.in_process import CommandLine
 from harness.tests.patience import completed
 from harness.tests.replayed import GROUP, Recording, two_members
 from harness.tests.tap_folders import write_journal
 from harness.trace.events import EventKind
-from harness.wire.codec import decode_response
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
-
-OPTIONS = (
-    "--profile=3.9",
-    "--broker-property=group.initial.rebalance.delay.ms=0",
-    "--broker-property=group.min.session.timeout.ms=100",
-    "--whole",
-)
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +42,7 @@ def recording() -> Recording:
 
 def lying(recording: Recording, path: Path) -> Path:
     position = recording.position("Heartbeat", -1)
-    said = decode_response("Heartbeat", 3, bytes.fromhex(recording.events[position].raw or "")).fields
-    forged = with_forged(recording.events, position, {**said, "error_code": "UNKNOWN_MEMBER_ID"})
+    forged = with_forged(recording.events, position, {"error_code": "UNKNOWN_MEMBER_ID"})
     return write_pcap(path, wire_of(forged).sent)
 
 
@@ -55,8 +53,7 @@ def test_a_group_that_is_cut_anywhere_is_judged_as_one_that_is_not(
 ) -> None:
     path = tmp_path / "c.pcap"
     path = lying(recording, path) if is_lying else write_pcap(path, wire_of(recording.events).sent)
-    spec = specification(recording.profile, recording.config)
-    whole = Terms(spec=spec, ports=frozenset((PORT,)), is_whole=True)
+    whole = terms_of(recording)
 
     assert judge_here(sources_of([path]), replace(whole, part=part)) == judge_here(sources_of([path]), whole)
 
@@ -100,8 +97,7 @@ def test_files_that_were_merged_are_merged_again(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_tap_is_judged_as_a_capture_is(recording: Recording, tmp_path: Path) -> None:
-    spec = specification(recording.profile, recording.config)
-    terms = Terms(spec=spec, ports=frozenset(), is_whole=True)
+    terms = terms_of(recording)
     path = write_journal(tmp_path / "journal.bin", recording.events)
 
     (group,) = judge_here(sources_of([tmp_path]), terms).groups
@@ -117,8 +113,7 @@ def test_a_tap_is_judged_as_a_capture_is(recording: Recording, tmp_path: Path) -
 def test_a_file_that_is_none_costs_only_itself(recording: Recording, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no capture")
     good = write_pcap(tmp_path / "c.pcap", wire_of(recording.events).sent)
-    spec = specification(recording.profile, recording.config)
-    terms = Terms(spec=spec, ports=frozenset((PORT,)), is_whole=True)
+    terms = terms_of(recording)
 
     found = judge_here(sources_of([tmp_path / "notes.txt", good]), terms)
 
@@ -144,10 +139,7 @@ def test_spark_comes_to_the_same_result_to_the_byte(
     recording: Recording, tmp_path: Path, kafka_conformance: CommandLine
 ) -> None:
     sent = wire_of(recording.events, cut=9).sent
-    halves = [
-        write_pcap(tmp_path / "1.pcap", sent[: len(sent) // 2]),
-        write_pcap(tmp_path / "2.pcap", sent[len(sent) // 2 :]),
-    ]
+    halves = in_halves(tmp_path, sent)
     halves[1].write_bytes(halves[1].read_bytes()[:-9])
     (tmp_path / "notes.txt").write_text("no capture")
     files = (*halves, lying(recording, tmp_path / "3.pcap"), tmp_path / "notes.txt")

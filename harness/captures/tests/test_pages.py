@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.captures.tests.made_captures import wire_of, with_forged, write_pcap
+from harness.captures.tests.made_captures import OPTIONS, wire_of, with_forged, write_pcap
 from harness.results.exit_code import ExitCode
 from harness.spark.rows import ErrorCodeCount
 from harness.tests.browser import browser
@@ -13,16 +13,8 @@ from harness.tests.in_process import CommandLine
 from harness.tests.replayed import two_members
 from harness.tests.report_hostile import HOSTILE
 from harness.tests.report_run import RUN_ID, SCALA, MadeUpRun
-from harness.wire.codec import decode_response
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
-
-OPTIONS = (
-    "--profile=3.9",
-    "--broker-property=group.initial.rebalance.delay.ms=0",
-    "--broker-property=group.min.session.timeout.ms=100",
-    "--whole",
-)
 
 
 @pytest.fixture(name="capture")
@@ -30,14 +22,18 @@ def _capture(tmp_path: Path) -> Path:
     """A broker that denies a member, and names a hostile leader."""
     recording = two_members()
     events = recording.events
-    for api, version, lies in (
-        ("Heartbeat", 3, {"error_code": "UNKNOWN_MEMBER_ID"}),
-        ("JoinGroup", 5, {"leader": HOSTILE, "protocol_name": HOSTILE}),
-    ):
-        position = recording.position(api, -1)
-        said = decode_response(api, version, bytes.fromhex(events[position].raw or "")).fields
-        events = with_forged(events, position, {**said, **lies})
+    events = with_forged(events, recording.position("Heartbeat", -1), {"error_code": "UNKNOWN_MEMBER_ID"})
+    position = recording.position("JoinGroup", -1)
+    events = with_forged(events, position, {"leader": HOSTILE, "protocol_name": HOSTILE})
     return write_pcap(tmp_path / "lying.pcap", wire_of(events).sent)
+
+
+@pytest.fixture(name="site")
+def _site(capture: Path, tmp_path: Path, kafka_conformance: CommandLine) -> Path:
+    """The pages about it."""
+    out = tmp_path / "site"
+    assert kafka_conformance("judge", capture, *OPTIONS, "--out", out) == ExitCode.UNEXPECTED
+    return out
 
 
 def title(page: Path) -> str:
@@ -50,22 +46,16 @@ def conversation(path: Path) -> dict[str, object]:
     return found
 
 
-def test_each_finding_has_a_page_with_both_answers_and_what_was_said_around_it(
-    capture: Path, tmp_path: Path, kafka_conformance: CommandLine
-) -> None:
-    out = tmp_path / "site"
-
-    assert kafka_conformance("judge", capture, *OPTIONS, "--out", out) == ExitCode.UNEXPECTED
-
-    index = (out / "index.html").read_text()
+def test_each_finding_has_a_page_with_both_answers_and_what_was_said_around_it(site: Path) -> None:
+    index = (site / "index.html").read_text()
     assert "2 answers are not what Kafka 3.9 answers" in index
     assert "gives up its partitions as lost" in index
     assert "made-up 1.2" in index
-    pages = sorted((out / "findings").iterdir())
+    pages = sorted((site / "findings").iterdir())
     assert len(pages) == 2
     assert all(f"findings/{each.name}" in index for each in pages)
     (place,) = (each.stem for each in pages if title(each).startswith("JoinGroup: "))
-    of_join = conversation(out / "talks" / f"{place}.js")
+    of_join = conversation(site / "talks" / f"{place}.js")
     texts = of_join["texts"]
     assert isinstance(texts, dict)
     assert [text.split()[0] for text in texts.values()].count("SyncGroup") >= 2
@@ -90,30 +80,19 @@ def test_a_capture_in_which_nothing_differs_has_pages_too(
     assert not list((tmp_path / "site" / "findings").iterdir())
 
 
-def test_whatever_a_capture_says_is_text_on_its_pages(
-    capture: Path, tmp_path: Path, kafka_conformance: CommandLine
-) -> None:
-    out = tmp_path / "site"
-
-    kafka_conformance("judge", capture, *OPTIONS, "--out", out)
-
-    pages = [*out.glob("*.html"), *(out / "findings").iterdir()]
+def test_whatever_a_capture_says_is_text_on_its_pages(site: Path) -> None:
+    pages = [*site.glob("*.html"), *(site / "findings").iterdir()]
     assert len(pages) == 4
     for each in pages:
         assert HOSTILE not in each.read_text()
         assert "<img" not in each.read_text()
-    assert all("<" not in each.read_text() for each in (out / "talks").iterdir())
+    assert all("<" not in each.read_text() for each in (site / "talks").iterdir())
 
 
 @pytest.mark.browser
-def test_a_browser_shows_the_conversation_and_runs_nothing_of_the_capture(
-    capture: Path, tmp_path: Path, kafka_conformance: CommandLine
-) -> None:
-    out = tmp_path / "site"
-    kafka_conformance("judge", capture, *OPTIONS, "--out", out)
-
+def test_a_browser_shows_the_conversation_and_runs_nothing_of_the_capture(site: Path, tmp_path: Path) -> None:
     with browser(tmp_path / "profile") as tab:
-        tab.open((out / "index.html").as_uri())
+        tab.open((site / "index.html").as_uri())
         tab.follow("#findings-title ~ div tbody a")
         tab.until("document.querySelector('tr.finding.first')")
         titles = [str(tab.read("document.title"))]

@@ -12,6 +12,7 @@ from harness.captures.tests.made_captures import (
     Sent,
     Wire,
     framed,
+    in_halves,
     pcap_bytes,
     pcapng_bytes,
     wire_of,
@@ -132,12 +133,8 @@ def test_what_is_no_capture_is_refused(tmp_path: Path) -> None:
 
 def test_files_of_one_capture_are_read_as_one(recording: Recording, tmp_path: Path) -> None:
     sent = wire_of(recording.events).sent
-    halves = [
-        write_pcap(tmp_path / "2.pcap", sent[len(sent) // 2 :]),
-        write_pcap(tmp_path / "1.pcap", sent[: len(sent) // 2]),
-    ]
 
-    found = judged(*halves)
+    found = judged(*reversed(in_halves(tmp_path, sent)))
 
     assert compared(found) == compared(judged(write_pcap(tmp_path / "all.pcap", sent)))
     assert list(found.notes.in_words()) == []

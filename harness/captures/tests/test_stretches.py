@@ -9,19 +9,17 @@ import pytest
 
 from harness.captures.exchanges import Row
 from harness.captures.facts import facts_of
-from harness.captures.judging import Terms, judge_here, split
+from harness.captures.judging import judge_here, split
 from harness.captures.notes import Notes
 from harness.captures.sources import rows_of_captures, sources_of
 from harness.captures.stretches import Start, stretches_of
-from harness.captures.tests.made_captures import PORT, wire_of, with_forged, write_pcap
-from harness.replay import specification
+from harness.captures.tests.made_captures import PORT, terms_of, wire_of, with_forged, write_pcap
 from harness.tests.completed_runs import environment
 from harness.tests.patience import completed
 from harness.tests.replayed import TOPIC, Fields, Recording, beat, commit, enters, fetch, join, sync
 from harness.tests.replayed_epochs import EpochRecording
 from harness.trace.canonical import FieldValue
 from harness.trace.events import Event
-from harness.wire.codec import decode_response
 
 STRETCH = 30
 
@@ -58,23 +56,19 @@ def recording() -> Recording:
 
 
 def with_denied_member(recording: Recording, events: list[Event]) -> list[Event]:
-    position = recording.position("Heartbeat", 45)
-    said = decode_response("Heartbeat", 3, bytes.fromhex(events[position].raw or "")).fields
-    return with_forged(events, position, {**said, "error_code": "UNKNOWN_MEMBER_ID"})
+    return with_forged(events, recording.position("Heartbeat", 45), {"error_code": "UNKNOWN_MEMBER_ID"})
 
 
 def with_lost_commit(recording: Recording, events: list[Event]) -> list[Event]:
-    position = recording.position("OffsetFetch", -2)
-    said = decode_response("OffsetFetch", 5, bytes.fromhex(events[position].raw or "")).fields
     partition: dict[str, FieldValue] = {
         "partition_index": 0,
         "committed_offset": 3,
         "committed_leader_epoch": -1,
         "metadata": "",
+        "error_code": "NONE",
     }
-    partitions: list[FieldValue] = [{**partition, "error_code": "NONE"}]
-    topics: list[FieldValue] = [{"name": "orders", "partitions": partitions}]
-    return with_forged(events, position, {**said, "topics": topics})
+    topics: list[FieldValue] = [{"name": "orders", "partitions": [partition]}]
+    return with_forged(events, recording.position("OffsetFetch", -2), {"topics": topics})
 
 
 Lie = Callable[[Recording, list[Event]], list[Event]]
@@ -91,11 +85,6 @@ def capture(recording: Recording, path: Path, *lies: Lie) -> Path:
     for lie in lies:
         events = lie(recording, events)
     return write_pcap(path, wire_of(events).sent)
-
-
-def terms(recording: Recording, *, whole: bool = True) -> Terms:
-    spec = specification(recording.profile, recording.config)
-    return Terms(spec=spec, ports=frozenset((PORT,)), is_whole=whole, has_excerpts=True)
 
 
 def starts(path: Path, *, stretch: int = STRETCH, lacking: bool = False) -> list[Start | None]:
@@ -136,7 +125,7 @@ def test_a_group_judged_in_stretches_is_judged_as_one_that_is_not(
     recording: Recording, tmp_path: Path, lie: str, stretch: int, *, whole: bool
 ) -> None:
     path = capture(recording, tmp_path / "c.pcap", *LIES[lie])
-    in_one = terms(recording, whole=whole)
+    in_one = terms_of(recording, is_whole=whole, has_excerpts=True)
 
     (expected,) = judge_here(sources_of([path]), in_one).groups
     (found,) = judge_here(sources_of([path]), replace(in_one, stretch=stretch)).groups
@@ -172,10 +161,11 @@ def test_executors_judge_stretches_to_the_same_result(recording: Recording, tmp_
         "from harness.captures.judging import judge_here\n"
         "from harness.captures.on_spark import judge_on_spark\n"
         "from harness.captures.sources import sources_of\n"
-        "from harness.captures.tests.test_stretches import STRETCH, terms\n"
+        "from harness.captures.tests.made_captures import terms_of\n"
+        "from harness.captures.tests.test_stretches import STRETCH\n"
         "from harness.tests.replayed import Recording\n"
         "sources = sources_of([Path(sys.argv[1])])\n"
-        "short = replace(terms(Recording()), stretch=STRETCH)\n"
+        "short = replace(terms_of(Recording(), has_excerpts=True), stretch=STRETCH)\n"
         "here = judge_here(sources, short).groups\n"
         "assert len(here[0].replayed.findings) == 2\n"
         "assert judge_on_spark(sources, short, master='local[2]').groups == here\n"

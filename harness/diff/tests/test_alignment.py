@@ -3,6 +3,8 @@
 import json
 from dataclasses import replace
 
+import pytest
+
 from harness.diff.alignment import aligned, alignment
 from harness.tests.made_events import ANSWER
 from harness.trace.events import Event, EventKind
@@ -15,6 +17,7 @@ STARVED = replace(
     ANSWER, kind=EventKind.STARVED.value, actor=None, connection=None, api=None, digest="starved"
 )
 ABANDONED = replace(STARVED, kind=EventKind.ABANDONED.value)
+ELAPSED = replace(ABANDONED, kind=EventKind.ELAPSED.value, digest=None)
 
 
 def conversation(*events: Event) -> tuple[Event, ...]:
@@ -30,26 +33,23 @@ def kind(event: Event | None) -> str | None:
     return None if event is None else event.kind
 
 
-def are_equal(one: Event, other: Event) -> bool:
+@pytest.mark.parametrize(
+    ("one", "other", "is_equal"),
+    [
+        (ANSWER, replace(ANSWER, at_ms=1.0), True),
+        (ANSWER, replace(ANSWER, digest="other"), False),
+        (CLOSED, replace(CLOSED, kind=EventKind.SILENCE.value), False),
+        (REQUEST, replace(REQUEST, digest="with other member ids"), True),
+        (REQUEST, replace(REQUEST, canonical="{}"), False),
+        (ELAPSED, ELAPSED, True),
+    ],
+    ids=["later", "another digest", "another kind", "other ids asked for", "another request", "no actor"],
+)
+def test_events_are_equal_by_kind_and_digest_and_requests_by_their_canonical_fields_alone(
+    one: Event, other: Event, *, is_equal: bool
+) -> None:
     (found,) = aligned((one,), (other,))
-    return found.is_equal
-
-
-def test_equal_answers_are_equal_whenever_they_came() -> None:
-    assert are_equal(ANSWER, replace(ANSWER, at_ms=1.0))
-
-
-def test_another_digest_is_not_equal() -> None:
-    assert not are_equal(ANSWER, replace(ANSWER, digest="other"))
-
-
-def test_another_kind_is_not_equal_even_without_digests() -> None:
-    assert not are_equal(CLOSED, replace(CLOSED, kind=EventKind.SILENCE.value))
-
-
-def test_requests_are_compared_by_their_canonical_fields_alone() -> None:
-    assert are_equal(REQUEST, replace(REQUEST, digest="with other member ids"))
-    assert not are_equal(REQUEST, replace(REQUEST, canonical="{}"))
+    assert found.is_equal is is_equal
 
 
 def test_polls_and_the_requests_that_they_answer_shift_nothing() -> None:
@@ -89,11 +89,6 @@ def test_what_only_one_side_did_stands_alone_at_its_step() -> None:
         (0, False, True, False),
         (1, True, False, False),
     ]
-
-
-def test_events_of_no_actor_stand_side_by_side_too() -> None:
-    elapsed = replace(ABANDONED, kind=EventKind.ELAPSED.value, digest=None)
-    assert are_equal(elapsed, elapsed)
 
 
 def test_different_connections_of_an_actor_do_not() -> None:

@@ -42,13 +42,8 @@ def test_conversations_that_differ_in_ids_groups_and_map_order_have_no_differenc
 
 def test_another_error_code_is_an_error_code_difference_reported_once() -> None:
     (finding,) = found(put("error_code", "NONE", HEARTBEAT))
-    assert finding.difference_class == DifferenceClass.ERROR_CODE
-    assert (finding.step, finding.field, finding.api, finding.api_version) == (
-        10,
-        "error_code",
-        "Heartbeat",
-        4,
-    )
+    assert (finding.difference_class, finding.field) == (DifferenceClass.ERROR_CODE, "error_code")
+    assert (finding.step, finding.api, finding.api_version) == (10, "Heartbeat", 4)
     assert (finding.expected, finding.actual) == ('"REBALANCE_IN_PROGRESS"', '"NONE"')
     assert (finding.against, finding.ordinal, finding.is_consequence) == ("expectation", 0, False)
 
@@ -60,66 +55,87 @@ def test_a_difference_names_the_event_that_it_is_about() -> None:
         assert (event.step, event.kind) == (finding.step, EventKind.RESPONSE)
 
 
-def test_a_difference_of_what_is_not_on_record_names_no_event() -> None:
-    events = [event for event in trace() if event.step != HEARTBEAT]
-    (finding,) = found(events)
-    assert (finding.step, finding.event_sequence) == (HEARTBEAT, -1)
+def without_protocol(fields: dict[str, FieldValue]) -> None:
+    del fields["protocol_name"]
 
 
-def test_another_error_code_on_a_ladder_is_one_of_precedence() -> None:
-    (finding,) = found(put("error_code", "UNKNOWN_MEMBER_ID", RUNG))
-    assert finding.difference_class == DifferenceClass.ERROR_PRECEDENCE
+def with_other_bytes(fields: dict[str, FieldValue]) -> None:
+    members = fields["members"]
+    assert isinstance(members, list)
+    members[1]["metadata"] = b"\x00\x02"
 
 
-def test_what_no_script_pins_is_compared_with_the_reference() -> None:
-    (finding,) = found(put("generation_id", 2, ANA_JOINS))
-    assert finding.difference_class == DifferenceClass.FIELD_VALUE
-    assert (finding.against, finding.field, finding.expected, finding.actual) == (
-        "reference",
-        "generation_id",
-        "1",
-        "2",
-    )
+STRAY = replace(trace()[-1], kind=EventKind.UNSOLICITED, step=HEARTBEAT, fields=None, canonical=None)
+EARLY = {"kind": EventKind.RESPONSE, "fields": "{}", "canonical": "{}", "digest": "x"}
 
 
-def test_a_null_where_a_value_is_due_is_a_difference_of_presence() -> None:
-    (finding,) = found(put("protocol_name", None, ANA_JOINS))
-    assert finding.difference_class == DifferenceClass.FIELD_PRESENCE
-
-
-def test_a_missing_field_is_a_difference_of_presence() -> None:
-    def spoil(fields: dict[str, FieldValue]) -> None:
-        del fields["protocol_name"]
-
-    (finding,) = found(spoilt(trace(), ANA_JOINS, spoil))
-    assert (finding.difference_class, finding.actual) == (DifferenceClass.FIELD_PRESENCE, "absent")
-
-
-def test_a_misspelt_id_is_a_difference() -> None:
-    (finding,) = found(put("leader", ANA_ID.upper(), BOB_JOINS))
-    assert (finding.field, finding.expected) == ("leader", '"member:ana"')
-    (finding,) = found(put("member_id", BOB_ID[:-1], BOB_JOINS))
-    assert (finding.field, finding.actual) == ("member_id", '"member:bob#2"')
-
-
-def test_a_followers_name_where_the_leaders_is_due_is_a_difference() -> None:
-    (finding,) = found(put("leader", BOB_ID, BOB_JOINS))
-    assert (finding.expected, finding.actual) == ('"member:ana"', '"member:bob"')
-
-
-def test_a_member_too_few_is_a_difference_of_the_whole_list() -> None:
-    (finding,) = found(trace(answers(members=(ANA_ID,))))
-    assert (finding.field, finding.step) == ("members", ANA_JOINS)
-
-
-def test_other_bytes_are_a_difference_of_their_field() -> None:
-    def spoil(fields: dict[str, FieldValue]) -> None:
-        members = fields["members"]
-        assert isinstance(members, list)
-        members[1]["metadata"] = b"\x00\x02"
-
-    (finding,) = found(spoilt(trace(), ANA_JOINS, spoil))
-    assert (finding.field, finding.actual) == ("members[1].metadata", '{"$bytes":"0002"}')
+@pytest.mark.parametrize(
+    ("events", "finding"),
+    [
+        (
+            put("error_code", "UNKNOWN_MEMBER_ID", RUNG),
+            {"difference_class": DifferenceClass.ERROR_PRECEDENCE},
+        ),
+        (put("protocol_name", None, ANA_JOINS), {"difference_class": DifferenceClass.FIELD_PRESENCE}),
+        (
+            spoilt(trace(), ANA_JOINS, without_protocol),
+            {"difference_class": DifferenceClass.FIELD_PRESENCE, "actual": "absent"},
+        ),
+        (
+            put("generation_id", 2, ANA_JOINS),
+            {
+                "difference_class": DifferenceClass.FIELD_VALUE,
+                "against": "reference",
+                "field": "generation_id",
+                "expected": "1",
+                "actual": "2",
+            },
+        ),
+        (put("leader", ANA_ID.upper(), BOB_JOINS), {"field": "leader", "expected": '"member:ana"'}),
+        (put("member_id", BOB_ID[:-1], BOB_JOINS), {"field": "member_id", "actual": '"member:bob#2"'}),
+        (put("leader", BOB_ID, BOB_JOINS), {"expected": '"member:ana"', "actual": '"member:bob"'}),
+        (trace(answers(members=(ANA_ID,))), {"field": "members", "step": ANA_JOINS}),
+        (
+            spoilt(trace(), ANA_JOINS, with_other_bytes),
+            {"field": "members[1].metadata", "actual": '{"$bytes":"0002"}'},
+        ),
+        (with_event(trace(), PARKED, **EARLY), {"difference_class": DifferenceClass.ORDERING}),
+        ((*trace(), STRAY), {"difference_class": DifferenceClass.ENCODING}),
+        (
+            with_event(trace(), HEARTBEAT, reencodes=False),
+            {"difference_class": DifferenceClass.ENCODING, "step": HEARTBEAT},
+        ),
+        (
+            with_event(trace(), ANA_JOINS, elapsed_ms=99.0),
+            {"difference_class": DifferenceClass.TIMING, "actual": "earlier than 100 ms"},
+        ),
+        (
+            with_event(trace(), ANA_JOINS, elapsed_ms=3001.0),
+            {"difference_class": DifferenceClass.TIMING, "actual": "later than 3000 ms"},
+        ),
+    ],
+    ids=[
+        "another error code on a ladder",
+        "a null where a value is due",
+        "a missing field",
+        "what no script pins",
+        "a misspelt leader",
+        "a misspelt id",
+        "a follower's name where the leader's is due",
+        "a member too few",
+        "other bytes",
+        "an answer before its time",
+        "a frame that answers nothing",
+        "bytes that do not reencode",
+        "too early",
+        "too late",
+    ],
+)
+def test_what_is_not_as_it_should_be_is_one_difference_with_its_class_and_values(
+    events: Sequence[Event], finding: dict[str, object]
+) -> None:
+    (one,) = found(events)
+    assert {name: getattr(one, name) for name in finding} == finding
 
 
 def test_reordered_leaving_members_are_a_difference() -> None:
@@ -127,12 +143,6 @@ def test_reordered_leaving_members_are_a_difference() -> None:
     ours = put("members", list(reversed(members)), LEAVE)
     theirs = spoilt(reference_trace(), LEAVE, lambda fields: fields.update({"members": members}))
     assert {one.field for one in found(ours, theirs)} == {"members[0].member_id", "members[1].member_id"}
-
-
-def test_an_answer_before_its_time_is_one_of_ordering() -> None:
-    early = with_event(trace(), PARKED, kind=EventKind.RESPONSE, fields="{}", canonical="{}", digest="x")
-    assert found(early)[0].difference_class == DifferenceClass.ORDERING
-    assert len(found(early)) == 1
 
 
 @pytest.mark.parametrize(
@@ -151,35 +161,14 @@ def test_no_readable_answer_is_reported_once(kind: EventKind, expected_class: Di
     assert "chance" not in finding.actual
 
 
-def test_an_answer_that_is_on_no_record_is_one_of_liveness() -> None:
-    dropped = tuple(event for event in trace() if event.step != HEARTBEAT)
-    (finding,) = found(dropped)
+def test_an_answer_that_is_on_no_record_is_one_of_liveness_and_names_no_event() -> None:
+    (finding,) = found([event for event in trace() if event.step != HEARTBEAT])
     assert (finding.difference_class, finding.step) == (DifferenceClass.LIVENESS, HEARTBEAT)
-    assert finding.api == "Heartbeat"
-
-
-def test_a_frame_that_answers_nothing_is_one_of_encoding() -> None:
-    stray = replace(trace()[-1], kind=EventKind.UNSOLICITED, step=HEARTBEAT, fields=None, canonical=None)
-    (finding,) = found((*trace(), stray))
-    assert finding.difference_class == DifferenceClass.ENCODING
+    assert (finding.api, finding.event_sequence) == ("Heartbeat", -1)
 
 
 def test_frames_without_an_end_that_answer_nothing_are_one_difference_a_step() -> None:
-    stray = replace(trace()[-1], kind=EventKind.UNSOLICITED, step=HEARTBEAT, fields=None, canonical=None)
-    assert found((*trace(), *[stray] * 1000)) == found((*trace(), stray))
-
-
-def test_bytes_that_do_not_reencode_are_one_of_encoding() -> None:
-    (finding,) = found(with_event(trace(), HEARTBEAT, reencodes=False))
-    assert (finding.difference_class, finding.step) == (DifferenceClass.ENCODING, HEARTBEAT)
-
-
-@pytest.mark.parametrize(
-    ("elapsed_ms", "actual"), [(99.0, "earlier than 100 ms"), (3001.0, "later than 3000 ms")]
-)
-def test_an_answer_out_of_its_bounds_is_one_of_timing(elapsed_ms: float, actual: str) -> None:
-    (finding,) = found(with_event(trace(), ANA_JOINS, elapsed_ms=elapsed_ms))
-    assert (finding.difference_class, finding.actual) == (DifferenceClass.TIMING, actual)
+    assert found((*trace(), *[STRAY] * 1000)) == found((*trace(), STRAY))
 
 
 def test_polls_are_never_compared() -> None:
@@ -278,8 +267,7 @@ def test_a_reference_means_what_was_known_before_the_answer() -> None:
     conversation = Conversation()
     ana = conversation.actor("ana")
     for _ in range(2):
-        ana.sends(ask.join_group(member_id=""))
-        ana.receives(expect.join_group(member_id=ana.member_id))
+        ana.asks(ask.join_group(member_id=""), expect.join_group(member_id=ana.member_id))
     reported = scripted(conversation)
     same: dict[str, FieldValue] = {"error_code": "NONE", "member_id": ANA_ID}
     assert differences(reported, trace([same, same], of=reported), None) == ()
@@ -339,8 +327,7 @@ def test_patterns_are_matched_on_what_came_and_reported_by_name() -> None:
 def test_a_reference_to_what_was_never_given_is_a_difference_and_no_crash() -> None:
     conversation = Conversation()
     ana, bob = conversation.actors("ana", "bob")
-    ana.sends(ask.join_group(member_id=""))
-    ana.receives(expect.join_group(leader=bob.member_id))
+    ana.asks(ask.join_group(member_id=""), expect.join_group(leader=bob.member_id))
     reported = scripted(conversation)
     fields: dict[str, FieldValue] = {"error_code": "NONE", "member_id": ANA_ID, "leader": ANA_ID}
     (finding,) = differences(reported, trace([fields], of=reported), None)
@@ -350,16 +337,13 @@ def test_a_reference_to_what_was_never_given_is_a_difference_and_no_crash() -> N
 def test_a_group_that_others_made_is_not_expected_away() -> None:
     conversation = Conversation()
     ana = conversation.actor("ana")
-    ana.sends(ask.join_group(member_id=""))
-    ana.receives(expect.join_group(error_code="NONE"))
-    ana.sends(ask.list_groups())
-    ana.receives(expect.list_groups(groups=containing({"group_id": conversation.group("main")})))
+    ana.asks(ask.join_group(member_id=""), error_code="NONE")
+    listed = expect.list_groups(groups=containing({"group_id": conversation.group("main")}))
+    ana.asks(ask.list_groups(), listed)
     reported = scripted(conversation)
     join: dict[str, FieldValue] = {"error_code": "NONE", "member_id": ANA_ID}
-    mine: dict[str, FieldValue] = {
-        "error_code": "NONE",
-        "groups": [{"group_id": "other"}, {"group_id": "kc-1.main"}],
-    }
+    groups: FieldValue = [{"group_id": "other"}, {"group_id": "kc-1.main"}]
+    mine: dict[str, FieldValue] = {"error_code": "NONE", "groups": groups}
     assert differences(reported, trace([join, mine], of=reported), None) == ()
     (finding,) = differences(reported, trace([join, {**mine, "groups": []}], of=reported), None)
     assert "group:main" in finding.expected

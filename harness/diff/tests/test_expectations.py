@@ -86,9 +86,8 @@ def test_an_expired_entry_explains_nothing(tmp_path: Path) -> None:
 
 def test_another_finding_than_the_pinned_one_is_unexpected(tmp_path: Path) -> None:
     known = entries(tmp_path, f'{KNOWN}signature = "0123456789ab"')
-    assert applied([judgement(Outcome.DIVERGES, "0123456789ab")], known).judgements[0].expectation == (
-        Expectation.EXPECTED
-    )
+    same = applied([judgement(Outcome.DIVERGES, "0123456789ab")], known)
+    assert same.judgements[0].expectation == Expectation.EXPECTED
     other = applied([judgement(Outcome.DIVERGES, "ba9876543210")], known)
     assert other.judgements[0].expectation == Expectation.UNEXPECTED
     assert len(other.stale_entries) == 1
@@ -97,31 +96,22 @@ def test_another_finding_than_the_pinned_one_is_unexpected(tmp_path: Path) -> No
 def test_what_happens_sometimes_may_stay_away_and_hides_nothing_else(tmp_path: Path) -> None:
     race = f'{KNOWN}signature = "0123456789ab"\nsometimes = true\n'
     known = entries(tmp_path, race)
-    quiet, shown, other = (
-        applied([judgement(outcome, signature)], known)
-        for outcome, signature in (
-            (Outcome.CONFORMS, None),
-            (Outcome.DIVERGES, "0123456789ab"),
-            (Outcome.DIVERGES, "ba9876543210"),
-        )
-    )
-    assert [one.judgements[0].expectation for one in (quiet, shown, other)] == [
-        Expectation.EXPECTED,
-        Expectation.EXPECTED,
-        Expectation.UNEXPECTED,
-    ]
-    assert quiet.stale_entries == shown.stale_entries == other.stale_entries == ()
+    for outcome, signature, expectation in (
+        (Outcome.CONFORMS, None, Expectation.EXPECTED),
+        (Outcome.DIVERGES, "0123456789ab", Expectation.EXPECTED),
+        (Outcome.DIVERGES, "ba9876543210", Expectation.UNEXPECTED),
+    ):
+        result = applied([judgement(outcome, signature)], known)
+        assert (result.judgements[0].expectation, result.stale_entries) == (expectation, ())
     expired = applied([judgement(Outcome.CONFORMS)], entries(tmp_path, f'{race}expires = "2026-11-20"'))
     assert [entry.why for entry in expired.stale_entries] == ["expired on 2026-11-20"]
 
 
-def test_a_foreseen_divergence_does_not_excuse_a_conversation_that_broke_off(tmp_path: Path) -> None:
-    one = applied([judgement(Outcome.INDETERMINATE)], entries(tmp_path)).judgements[0]
-    assert one.expectation == Expectation.UNEXPECTED
-
-
-def test_no_entry_excuses_the_harness(tmp_path: Path) -> None:
-    one = applied([judgement(Outcome.HARNESS_ERROR)], entries(tmp_path)).judgements[0]
+@pytest.mark.parametrize("outcome", [Outcome.INDETERMINATE, Outcome.HARNESS_ERROR])
+def test_a_foreseen_divergence_excuses_neither_what_broke_off_nor_the_harness(
+    outcome: Outcome, tmp_path: Path
+) -> None:
+    one = applied([judgement(outcome)], entries(tmp_path)).judgements[0]
     assert one.expectation == Expectation.UNEXPECTED
 
 

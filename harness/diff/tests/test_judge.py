@@ -19,6 +19,10 @@ def wrong(events: Sequence[Event] | None = None) -> tuple[Event, ...]:
     return spoilt(events or trace(), HEARTBEAT, lambda fields: fields.update(error_code="NONE"))
 
 
+def until_wrong() -> list[Event]:
+    return [event for event in wrong() if event.step <= HEARTBEAT]
+
+
 def noted(kind: EventKind, note: str, *, step: int) -> Event:
     return replace(trace()[0], kind=kind, note=note, step=step, fields=None, sequence=0)
 
@@ -86,9 +90,9 @@ def test_an_event_that_ends_the_conversation_decides(kind: EventKind, outcome: O
     assert "because" in one.reason
 
 
-def test_an_abandoned_conversation_diverges_where_a_difference_came_before() -> None:
-    events = [event for event in wrong() if event.step <= HEARTBEAT]
-    one = judged((*events, noted(EventKind.ABANDONED, "no member id", step=11))).judgement
+@pytest.mark.parametrize("note", ["no member id", "target lost: gone"])
+def test_an_abandoned_conversation_diverges_where_a_difference_came_before(note: str) -> None:
+    one = judged((*until_wrong(), noted(EventKind.ABANDONED, note, step=11))).judgement
     assert (one.outcome, one.first_step) == (Outcome.DIVERGES, HEARTBEAT)
 
 
@@ -99,12 +103,6 @@ def test_a_lost_target_is_indeterminate_and_its_closed_connection_no_difference(
     one = judged(until(HEARTBEAT, closed, lost)).judgement
     assert one.outcome == Outcome.INDETERMINATE
     assert "exit status 137" in one.reason
-
-
-def test_a_target_that_diverged_before_it_was_lost_diverges() -> None:
-    events = [event for event in wrong() if event.step <= HEARTBEAT]
-    lost = noted(EventKind.ABANDONED, "target lost: gone", step=12)
-    assert judged((*events, lost)).judgement.outcome == Outcome.DIVERGES
 
 
 def test_a_trace_that_ends_early_is_no_pass() -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
@@ -66,6 +65,10 @@ def judged(events: Sequence[Event], *reported: Event, run_starved: RunStarved | 
     return judge(script(), info(), (*events, *reported), reference_trace(), None, run_starved)
 
 
+def outcome(events: Sequence[Event], *reported: Event, run_starved: RunStarved | None = None) -> str:
+    return judged(events, *reported, run_starved=run_starved).judgement.outcome
+
+
 def test_a_bound_broken_by_no_more_than_the_witness_saw_is_starved_with_both_figures() -> None:
     one = judged(answered_after(3138), starved(1000, 2000, broker_ms=412)).judgement
     assert one.outcome == Outcome.INDETERMINATE
@@ -81,8 +84,7 @@ def test_an_answer_is_read_before_it_is_on_record() -> None:
         replace(each, at_ms=each.at_ms + 0.4) if each.step >= JOINED else each
         for each in answered_after(3138)
     )
-    reported = starved(2000, SENT_MS + 3138, harness_ms=900)
-    assert judged(events, reported).judgement.outcome == Outcome.INDETERMINATE
+    assert outcome(events, starved(2000, SENT_MS + 3138, harness_ms=900)) == Outcome.INDETERMINATE
 
 
 def test_a_bound_broken_by_more_than_the_witness_saw_is_a_difference() -> None:
@@ -91,36 +93,36 @@ def test_a_bound_broken_by_more_than_the_witness_saw_is_a_difference() -> None:
     assert "later than 3000 ms (after 3413 ms)" in one.reason
 
 
-def test_a_timer_that_is_off_on_a_quiet_machine_is_a_difference() -> None:
-    assert judged(answered_after(3900)).judgement.outcome == Outcome.DIVERGES
-    assert judged(answered_after(70)).judgement.outcome == Outcome.DIVERGES
-
-
-@pytest.mark.parametrize(("begin_ms", "end_ms"), [(0, 39), (3500, 4500)])
-def test_starvation_before_the_request_or_after_the_answer_accounts_for_nothing(
-    begin_ms: float, end_ms: float
-) -> None:
-    reported = starved(begin_ms, end_ms, broker_ms=1000)
-    assert judged(answered_after(3138), reported).judgement.outcome == Outcome.DIVERGES
-
-
-def test_of_a_stretch_that_began_before_the_request_only_the_rest_counts() -> None:
-    outcomes = [
-        judged(answered_after(3000 + late), starved(0, 140, broker_ms=140)).judgement.outcome
-        for late in (100, 102)
-    ]
-    assert outcomes == [Outcome.INDETERMINATE, Outcome.DIVERGES]
+BY_100_MS, BY_138_MS = answered_after(3100), answered_after(3138)
 
 
 @pytest.mark.parametrize(
-    ("begin_ms", "end_ms", "outcome"),
-    [(1000, 1400, Outcome.DIVERGES), (2900, 3178, Outcome.INDETERMINATE)],
+    ("events", "reported", "expected"),
+    [
+        (answered_after(3900), (), Outcome.DIVERGES),
+        (answered_after(70), (), Outcome.DIVERGES),
+        (BY_138_MS, (starved(0, 39, broker_ms=1000),), Outcome.DIVERGES),
+        (BY_138_MS, (starved(3500, 4500, broker_ms=1000),), Outcome.DIVERGES),
+        (BY_100_MS, (starved(0, 140, broker_ms=140),), Outcome.INDETERMINATE),
+        (answered_after(3102), (starved(0, 140, broker_ms=140),), Outcome.DIVERGES),
+        (BY_138_MS, (starved(1000, 1400, harness_ms=270),), Outcome.DIVERGES),
+        (BY_138_MS, (starved(2900, 3178, harness_ms=270),), Outcome.INDETERMINATE),
+    ],
+    ids=[
+        "too late on a quiet machine",
+        "too early on a quiet machine",
+        "starved before the request",
+        "starved after the answer",
+        "starved since before the request, by the rest",
+        "starved since before the request, by more than the rest",
+        "a late harness that neither reads nor sends",
+        "a harness that reads late",
+    ],
 )
-def test_a_late_harness_makes_an_answer_late_only_where_it_reads_or_sends(
-    begin_ms: float, end_ms: float, outcome: Outcome
+def test_starvation_accounts_for_what_it_delayed_and_nothing_else(
+    events: Sequence[Event], reported: Sequence[Event], expected: Outcome
 ) -> None:
-    reported = starved(begin_ms, end_ms, harness_ms=270)
-    assert judged(answered_after(3138), reported).judgement.outcome == outcome
+    assert outcome(events, *reported) == expected
 
 
 def unanswered(after_ms: float) -> tuple[Event, ...]:
@@ -133,13 +135,12 @@ def unanswered(after_ms: float) -> tuple[Event, ...]:
     )
 
 
-@pytest.mark.parametrize(("stopped_ms", "outcome"), [(4410, Outcome.INDETERMINATE), (4300, Outcome.DIVERGES)])
+@pytest.mark.parametrize(("stopped_ms", "due"), [(4410, Outcome.INDETERMINATE), (4300, Outcome.DIVERGES)])
 def test_an_answer_that_never_came_is_checked_against_when_the_reference_gives_it(
-    stopped_ms: float, outcome: Outcome
+    stopped_ms: float, due: Outcome
 ) -> None:
     # The reference answers after 120 ms; the request was sent at 90 ms; a tenth of the wait is for work.
-    reported = starved(100, 5100, broker_ms=stopped_ms, step=HEARTBEAT)
-    assert judged(unanswered(5000), reported).judgement.outcome == outcome
+    assert outcome(unanswered(5000), starved(100, 5100, broker_ms=stopped_ms, step=HEARTBEAT)) == due
 
 
 def expired(events: Sequence[Event]) -> tuple[Event, ...]:
@@ -166,7 +167,7 @@ def test_what_no_starved_reference_sends_is_a_difference() -> None:
     other_bytes = with_event(trace(), HEARTBEAT, reencodes=False)
     for events in (with_stray(trace(), HEARTBEAT), other_bytes, with_stray(expired(trace()), HEARTBEAT + 2)):
         rerun = [reference_trace(), expired(reference_trace())]
-        assert judged(events, SLOW, run_starved=starving(*rerun)).judgement.outcome == Outcome.DIVERGES
+        assert outcome(events, SLOW, run_starved=starving(*rerun)) == Outcome.DIVERGES
 
 
 @pytest.mark.parametrize(("is_rerun", "outcome"), [(True, Outcome.INDETERMINATE), (False, Outcome.DIVERGES)])
@@ -207,36 +208,26 @@ def test_an_answer_that_the_starved_reference_does_not_give_is_a_difference() ->
     fenced = spoilt(
         reference_trace(), HEARTBEAT, lambda fields: fields.update(error_code="FENCED_INSTANCE_ID")
     )
-    for rerun in ([reference_trace()], [fenced], []):
-        one = judged(expired(trace()), SLOW, run_starved=starving(*rerun))
-        assert one.judgement.outcome == Outcome.DIVERGES
-
-
-def test_a_starved_reference_must_come_to_the_answer_the_same_way() -> None:
+    # It must come to the answer the same way.
     elsewhere = spoilt(expired(reference_trace()), JOINED, lambda fields: fields.update(generation_id=2))
-    one = judged(expired(trace()), SLOW, run_starved=starving(elsewhere))
-    assert one.judgement.outcome == Outcome.DIVERGES
+    for rerun in ([reference_trace()], [fenced], [elsewhere], []):
+        assert outcome(expired(trace()), SLOW, run_starved=starving(*rerun)) == Outcome.DIVERGES
 
 
 def test_nobody_starves_the_reference_for_a_target_that_was_not_starved() -> None:
     def never(*_: object) -> Sequence[Sequence[Event]]:
         raise AssertionError("the machine was quiet")
 
-    assert judged(expired(trace()), run_starved=never).judgement.outcome == Outcome.DIVERGES
-    assert judged(trace(), SLOW, run_starved=never).judgement.outcome == Outcome.CONFORMS
+    assert outcome(expired(trace()), run_starved=never) == Outcome.DIVERGES
+    assert outcome(trace(), SLOW, run_starved=never) == Outcome.CONFORMS
 
 
 def test_an_answer_that_came_too_early_is_checked_against_when_the_starved_reference_gives_it() -> None:
-    early = answered_after(70)
-    rerun = with_event(reference_trace(), JOINED, elapsed_ms=70.0)
-    outcome = partial(judged, early, starved(60, 100, broker_ms=40, step=5))
-    assert outcome(run_starved=starving(rerun)).judgement.outcome == Outcome.INDETERMINATE
-    assert outcome(run_starved=starving(reference_trace())).judgement.outcome == Outcome.DIVERGES
-
-
-def test_a_starved_reference_that_is_late_excuses_no_answer_that_came_too_early() -> None:
-    late = answered_after(3900)
-    assert judged(answered_after(70), SLOW, run_starved=starving(late)).judgement.outcome == Outcome.DIVERGES
+    early = with_event(reference_trace(), JOINED, elapsed_ms=70.0)
+    slow = starved(60, 100, broker_ms=40, step=5)
+    assert outcome(answered_after(70), slow, run_starved=starving(early)) == Outcome.INDETERMINATE
+    for rerun in (reference_trace(), answered_after(3900)):
+        assert outcome(answered_after(70), slow, run_starved=starving(rerun)) == Outcome.DIVERGES
 
 
 def test_a_late_answer_excuses_no_wrong_one_after_it() -> None:
@@ -253,8 +244,7 @@ def test_a_late_answer_excuses_no_wrong_one_after_it() -> None:
 def test_what_the_witness_says_is_never_compared() -> None:
     events = trace()
     reported = tuple(each for event in events for each in (event, replace(SLOW, step=event.step)))
-    one = judged(reported).judgement
-    assert one.outcome == Outcome.CONFORMS
+    assert outcome(reported) == Outcome.CONFORMS
 
 
 def test_of_a_broker_out_of_sight_the_reason_says_so() -> None:

@@ -1,9 +1,10 @@
 """The verb `replay` over folders of `clients` and of `tap`, and what it leaves in them."""
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
+from harness.captures.tests.made_captures import with_forged
 from harness.clients.judge import judge
 from harness.clients.steps import ClientScript
 from harness.replay.stored import replay_run
@@ -17,7 +18,6 @@ from harness.tests.tap_folders import tap_folder, write_journal
 from harness.trace.events import Event, EventKind
 from harness.trace.target_record import TargetRecord
 from harness.verdict import Outcome
-from harness.wire.codec import decode_response, encode_response
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
@@ -43,19 +43,7 @@ def clients_folder(path: Path, conversation: Recording, events: list[Event] | No
 def with_forged_bytes(conversation: Recording) -> list[Event]:
     """Return the events with other bytes in the last heartbeat's answer."""
     position = conversation.position("Heartbeat", -1)
-    event = conversation.events[position]
-    assert event.raw is not None
-    assert event.correlation_id is not None
-    fields = decode_response("Heartbeat", 3, bytes.fromhex(event.raw)).fields
-    forged = encode_response(
-        "Heartbeat",
-        3,
-        correlation_id=event.correlation_id,
-        fields={**fields, "error_code": "UNKNOWN_MEMBER_ID"},
-    )
-    events = list(conversation.events)
-    events[position] = replace(event, raw=forged.hex())
-    return events
+    return with_forged(conversation.events, position, {"error_code": "UNKNOWN_MEMBER_ID"})
 
 
 def test_a_run_of_clients_agrees_and_tells_how_much_was_compared(
