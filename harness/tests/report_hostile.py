@@ -1,8 +1,9 @@
-"""A script tag wherever a target, or a file beside a run, could put one."""
+"""Rows of a report to vary, and a script tag wherever a target, or a file beside a run, could put one."""
 
+from dataclasses import replace
 from pathlib import Path
 
-from harness.spark.rows import BehaviourChange, ClauseCoverage, ClauseStatus
+from harness.spark.rows import BehaviourChange, ClauseCoverage
 from harness.spark.trend_rows import (
     FirstChangedVersion,
     FlakeRate,
@@ -13,61 +14,82 @@ from harness.spark.trend_rows import (
     VerdictCell,
 )
 from harness.tests.parquet_rows import write_rows
-from harness.tests.report_run import JAVA, RUN_ID, SCALA
+from harness.tests.report_run import HEARTBEAT, JAVA, RUN_ID, SCALA
 
 HOSTILE = "<script>document.title='taken'</script>\"'><img src=x onerror=alert(1)>"
 EARLIER = f"2026-11-20{HOSTILE}"
 
 
-def hostile_change(scenario_id: str) -> BehaviourChange:
-    return BehaviourChange(
+def change_row(**changes: object) -> BehaviourChange:
+    made = BehaviourChange(
         run_id=RUN_ID,
-        scenario_id=scenario_id,
+        scenario_id=HEARTBEAT,
         ordinal=0,
         from_target=SCALA,
         to_target=JAVA,
-        first_step=1,
-        actor=HOSTILE,
-        api=HOSTILE,
-        api_version=1,
-        fields=(HOSTILE,),
+        first_step=4,
+        actor="ana",
+        api="Heartbeat",
+        api_version=3,
+        fields=("error_code",),
         from_kind="response",
         to_kind="response",
+        from_raw="00000001",
+        to_raw="00000002",
+        from_canonical='{"error_code":"NONE","throttle_time_ms":0}',
+        to_canonical='{"error_code":"REBALANCE_IN_PROGRESS","throttle_time_ms":0}',
+        step_count=2,
+        from_outcome="conforms",
+        to_outcome="conforms",
+        is_explained=True,
+        behaviours=("some_behaviour",),
+        sources=("KAFKA-12345",),
+    )
+    return replace(made, **changes)  # type: ignore[arg-type] # the caller names fields
+
+
+def clause_row(**changes: object) -> ClauseCoverage:
+    made = ClauseCoverage(
+        run_id=RUN_ID,
+        target=SCALA,
+        clause="HB-01",
+        section="heartbeat",
+        section_title="Heartbeat",
+        statement="It works.",
+        derived=False,
+        exclusion=None,
+        reason=None,
+        standing="agreed",
+        scenario_ids=(HEARTBEAT,),
+        agreed_count=1,
+        differing_count=0,
+        unclear_count=0,
+        not_applicable_count=0,
+    )
+    return replace(made, **changes)  # type: ignore[arg-type] # the caller names fields
+
+
+def hostile_change(scenario_id: str) -> BehaviourChange:
+    return change_row(
+        scenario_id=scenario_id,
+        actor=HOSTILE,
+        api=HOSTILE,
+        fields=(HOSTILE,),
         from_raw=HOSTILE,
         to_raw=HOSTILE,
         from_canonical='{"a": 1}',
         to_canonical='{"a": "<script>document.title=\'taken\'</script>"}',
-        step_count=1,
-        from_outcome="conforms",
-        to_outcome="conforms",
-        is_explained=True,
         behaviours=(HOSTILE,),
         sources=(HOSTILE,),
     )
 
 
 def hostile_clause(scenario_id: str) -> ClauseCoverage:
-    return ClauseCoverage(
-        run_id=RUN_ID,
-        target=JAVA,
-        clause="HB-01",
-        section="1",
-        section_title=HOSTILE,
-        statement=HOSTILE,
-        derived=False,
-        exclusion=None,
-        reason=None,
-        standing=ClauseStatus.AGREED.value,
-        scenario_ids=(scenario_id,),
-        agreed_count=1,
-        differing_count=0,
-        unclear_count=0,
-        not_applicable_count=0,
-    )
+    return clause_row(target=JAVA, section_title=HOSTILE, statement=HOSTILE, scenario_ids=(scenario_id,))
 
 
-def hostile_decision(scenario_id: str) -> dict[str, object]:
-    complaint = {
+def hostile_complaint(scenario_id: str) -> dict[str, object]:
+    return {
         "kind": HOSTILE,
         "exit_code": 1,
         "subject": HOSTILE,
@@ -79,6 +101,10 @@ def hostile_decision(scenario_id: str) -> dict[str, object]:
         "reproduction": HOSTILE,
         "entry": HOSTILE,
     }
+
+
+def hostile_decision(scenario_id: str) -> dict[str, object]:
+    complaint = hostile_complaint(scenario_id)
     return {
         "run_id": RUN_ID,
         "baseline_id": HOSTILE,

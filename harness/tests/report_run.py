@@ -28,6 +28,8 @@ REFERENCE = "reference-4.4"
 SCALA = "kafka-3.9.2"
 JAVA = "kafka-4.3.1"
 
+HEARTBEAT = "classic/heartbeat/while-completing"
+FENCED = "static/join/fenced"
 HEADER = RunHeader(
     run_id=RUN_ID,
     format_version=2,
@@ -53,14 +55,13 @@ FOOTER = RunFooter(
 
 def summary(target: str, **changes: object) -> TargetSummary:
     is_reference = target.startswith("reference")
+    profile = target.partition("-")[2]
     made = TargetSummary(
         run_id=RUN_ID,
         target=target,
         spec=target.replace("kafka-", "kafka:").replace("reference-", "reference:"),
-        profile=target.partition("-")[2],
-        implementation="reference coordinator"
-        if is_reference
-        else f"Apache Kafka {target.partition('-')[2]}",
+        profile=profile,
+        implementation="reference coordinator" if is_reference else f"Apache Kafka {profile}",
         oracle=None if is_reference else REFERENCE,
         bootstrap="in process" if is_reference else "127.0.0.1:39092",
         broker_config='{"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "1"}',
@@ -357,26 +358,25 @@ def small_run() -> MadeUpRun:
     made = MadeUpRun(
         summaries=[summary(SCALA, notes=("an older release",)), summary(JAVA), summary(REFERENCE)]
     )
-    heartbeat, static = "classic/heartbeat/while-completing", "static/join/fenced"
     restart, lenient = "loading/join/answered-load", "admin/describe/wording"
-    for scenario_id in (heartbeat, static, restart, lenient):
+    for scenario_id in (HEARTBEAT, FENCED, restart, lenient):
         made.add(judgement(scenario_id, REFERENCE), conversation())
         made.add(judgement(scenario_id, JAVA), conversation())
     made.add(
-        judgement(heartbeat, SCALA, "diverges", reason="Heartbeat v3: error_code is REBALANCE_IN_PROGRESS"),
+        judgement(HEARTBEAT, SCALA, "diverges", reason="Heartbeat v3: error_code is REBALANCE_IN_PROGRESS"),
         conversation(diverging=True),
-        difference(heartbeat, SCALA),
+        difference(HEARTBEAT, SCALA),
         difference(
-            heartbeat, SCALA, ordinal=1, is_consequence=True, step=5, api="SyncGroup", cluster="c2",
+            HEARTBEAT, SCALA, ordinal=1, is_consequence=True, step=5, api="SyncGroup", cluster="c2",
             difference_class="ordering or barrier", field=None, expected="silence", actual="response",
             signature="77aa",
         ),
     )  # fmt: skip
     made.add(
-        judgement(static, SCALA, "diverges", expectation="expected", reason="known since 3.0",
+        judgement(FENCED, SCALA, "diverges", expectation="expected", reason="known since 3.0",
                   link="https://example.org/KAFKA-15000"),
         conversation(diverging=True),
-        difference(static, SCALA),
+        difference(FENCED, SCALA),
     )  # fmt: skip
     made.add(judgement(restart, SCALA, "not applicable", reason="it lacks the capability restart"))
     made.add(judgement(lenient, SCALA, "conforms", expectation="stale", reason="the entry no longer fires"))

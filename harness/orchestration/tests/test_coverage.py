@@ -16,6 +16,7 @@ from harness.results.errors import ReportError
 from harness.results.exit_code import ExitCode
 from harness.scenario.registry import collect
 from harness.spark.rows import ClauseCoverage, ClauseStatus, ErrorCodeCount
+from harness.tests.report_hostile import clause_row
 from harness.tests.report_run import JAVA, REFERENCE, RUN_ID, SCALA, small_run
 from harness.trace.clause import Clause
 
@@ -31,23 +32,7 @@ HEARTBEAT = Clause(
     reason=None,
 )
 RACE = replace(HEARTBEAT, id="HB-02", statement="A race.", exclusion="not observable", reason="a race")
-AGREED = ClauseCoverage(
-    run_id=RUN_ID,
-    target=SCALA,
-    clause="HB-01",
-    section="heartbeat",
-    section_title="Heartbeat",
-    statement="It works.",
-    derived=False,
-    exclusion=None,
-    reason=None,
-    standing="agreed",
-    scenario_ids=("classic/heartbeat/while-completing",),
-    agreed_count=1,
-    differing_count=0,
-    unclear_count=0,
-    not_applicable_count=0,
-)
+AGREED = clause_row()
 LACKING = replace(AGREED, clause="HB-03", statement="It lacks.", standing="not exercised", scenario_ids=())
 EXCLUDED = replace(
     LACKING,

@@ -1,9 +1,9 @@
 """Allure's history: made of the archive, for both Allures; flaky is what changed by itself."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,13 +11,21 @@ from harness.report.allure.history import RUNS_MAX
 from harness.report.allure.results import write_allure_results
 from harness.results.errors import ReportError
 from harness.spark.archive import KINDS, Archive, VolumeWriter
-from harness.spark.archive_rows import ARCHIVE, BrokerHeader
+from harness.spark.archive_rows import ARCHIVE
 from harness.spark.arrow_schemas import arrow_table, column_names
-from harness.tests.report_run import HEADER, JAVA, SCALA, MadeUpRun, judgement, small_run, summary
+from harness.tests.report_run import (
+    FENCED,
+    HEADER,
+    HEARTBEAT,
+    JAVA,
+    SCALA,
+    MadeUpRun,
+    judgement,
+    small_run,
+    summary,
+)
+from harness.tests.spark_records import REFERENCE as REFERENCE_HEADER
 from harness.trace.events import RunHeader
-
-HEARTBEAT = "classic/heartbeat/while-completing"
-FENCED = "static/join/fenced"
 
 
 def night(number: int, **changes: object) -> RunHeader:
@@ -30,23 +38,15 @@ def archived(root: Path, made: MadeUpRun, header: RunHeader) -> None:
     """Put a run into the archive as if it had been packed."""
     archive = Archive(root=root / ARCHIVE)
     headers = [
-        BrokerHeader(
+        replace(
+            REFERENCE_HEADER,
             run_id=header.run_id,
             target=each.target,
             spec=each.spec,
-            version=None,
-            image=None,
             profile=each.profile,
             implementation=each.implementation,
-            bootstrap=each.bootstrap,
             broker_config=each.broker_config,
-            config_digest="44136fa355b3",
-            api_ranges="{}",
-            notes=(),
             oracle=each.oracle,
-            started_at=header.started_at,
-            start_ms=0.0,
-            broker_ordinal=0,
         )
         for each in made.summaries
     ]
@@ -70,17 +70,14 @@ def quiet() -> MadeUpRun:
     return made
 
 
-def result(results: Path, target: str, scenario_id: str) -> Mapping[str, object]:
+def result(results: Path, target: str, scenario_id: str) -> dict[str, Any]:
     found = [json.loads(path.read_text()) for path in results.glob("*-result.json")]
     (one,) = [each for each in found if each["fullName"] == f"{target}: {scenario_id}"]
-    assert isinstance(one, dict)
-    return one
+    return dict(one)
 
 
 def is_flaky(results: Path, target: str = SCALA, scenario_id: str = HEARTBEAT) -> bool:
-    details = result(results, target, scenario_id)["statusDetails"]
-    assert isinstance(details, dict)
-    return bool(details["flaky"])
+    return bool(result(results, target, scenario_id)["statusDetails"]["flaky"])
 
 
 def items(results: Path, target: str, scenario_id: str) -> list[str]:
@@ -152,18 +149,20 @@ def test_a_result_that_changed_by_itself_is_flaky_and_no_other_is(tmp_path: Path
     assert not is_flaky(results, SCALA, FENCED)
 
 
-@pytest.mark.parametrize("change", [{"harness_commit": "0000000"}, {"scenario_digest": "other"}])
-def test_a_result_that_changed_with_harness_or_scripts_is_not_flaky(
-    tmp_path: Path, change: dict[str, object]
+@pytest.mark.parametrize(
+    ("of_run", "of_target"),
+    [
+        ({"harness_commit": "0000000"}, {}),
+        ({"scenario_digest": "other"}, {}),
+        ({}, {"implementation": "a build before"}),
+    ],
+)
+def test_a_result_that_changed_with_harness_scripts_or_target_is_not_flaky(
+    tmp_path: Path, of_run: dict[str, object], of_target: dict[str, object]
 ) -> None:
-    archived(tmp_path, quiet(), night(1, **change))
-    assert not is_flaky(write_allure_results(small_run().write(tmp_path / "run")))
-
-
-def test_a_result_that_changed_with_the_target_is_not_flaky(tmp_path: Path) -> None:
     made = quiet()
-    made.summaries = [summary(each.target, implementation="a build before") for each in made.summaries]
-    archived(tmp_path, made, night(1))
+    made.summaries = [summary(each.target, **of_target) for each in made.summaries]
+    archived(tmp_path, made, night(1, **of_run))
     assert not is_flaky(write_allure_results(small_run().write(tmp_path / "run")))
 
 

@@ -1,6 +1,7 @@
 """What scenarios were run with, as a run's folder keeps it."""
 
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -8,20 +9,15 @@ from rich.console import Console
 
 from harness.cli.brokers import print_brokers
 from harness.orchestration.plan import PlanError, parse_properties
-from harness.report.allure.results import write_allure_results
 from harness.report.exports.junit import write_junit
 from harness.report.exports.markdown import write_summary
 from harness.report.model.names import scenario_page
 from harness.report.model.phrases import property_options
-from harness.report.model.run_data import Run
 from harness.report.site.run_site import render_site
-from harness.report.terminal.summary import print_summary
 from harness.results.brokers import added_properties
-from harness.tests.report_run import SCALA, small_run
+from harness.tests.report_reading import allure_results, printed
+from harness.tests.report_run import HEARTBEAT, SCALA, small_run
 from harness.trace.files import RunFolder
-
-HEARTBEAT = "classic/heartbeat/while-completing"
-
 
 ADDED = "--broker-property offset.metadata.max.bytes=10"
 AGAIN = f"kafka-conformance run --target kafka:3.9.2 {ADDED} {HEARTBEAT}"
@@ -55,17 +51,14 @@ def test_a_run_that_does_not_say_what_brokers_had_tells_nothing(tmp_path: Path) 
 
 
 def test_every_report_repeats_a_scenario_with_the_properties_that_it_had(packed: Path) -> None:
-    console = Console(file=io.StringIO(), width=200)
-    print_summary(Run.load(packed), console)
-    assert AGAIN in console.file.getvalue()  # type: ignore[attr-defined] # a StringIO
+    assert AGAIN in printed(packed)
     assert AGAIN in write_summary(packed).read_text()
     assert f"repeat: {AGAIN}" in write_junit(packed).read_text()
     render_site(packed)
     page = (packed / scenario_page(HEARTBEAT)).read_text()
     assert AGAIN in page
     assert "offset.metadata.max.bytes=10" in page.partition("Run with")[2].partition("</dd>")[0]
-    results = write_allure_results(packed)
-    assert AGAIN in "".join(each.read_text() for each in results.glob("*-result.json"))
+    assert AGAIN in json.dumps(allure_results(packed))
 
 
 def test_the_properties_of_a_line_are_read_again() -> None:
@@ -80,12 +73,11 @@ def test_what_is_no_property_is_refused(text: str) -> None:
 
 
 def test_brokers_are_counted_where_scenarios_shared_some(packed: Path) -> None:
-    console = Console(file=io.StringIO(), width=200)
-    print_brokers(RunFolder(packed), console)
-    assert f"{SCALA}  brokers: 1 instead of 2" in console.file.getvalue()  # type: ignore[attr-defined] # a StringIO
-
+    shared, alone = io.StringIO(), io.StringIO()
     folder = RunFolder(packed)
+    print_brokers(folder, Console(file=shared, width=200))
+    assert f"{SCALA}  brokers: 1 instead of 2" in shared.getvalue()
+
     folder.write_brokers({SCALA: {"brokers": [{"broker_config": {}, "cohorts": [["a/b"]]}], "unpacked": 1}})
-    alone = Console(file=io.StringIO(), width=200)
-    print_brokers(folder, alone)
-    assert alone.file.getvalue() == ""  # type: ignore[attr-defined] # a StringIO
+    print_brokers(folder, Console(file=alone, width=200))
+    assert alone.getvalue() == ""

@@ -13,38 +13,14 @@ from harness.report.exports.markdown import write_summary
 from harness.report.model.changes import print_changes, write_changes
 from harness.report.model.changes_data import write_changes_data
 from harness.report.model.names import scenario_page
-from harness.report.model.run_data import Run
 from harness.report.site.run_site import render_site
-from harness.report.terminal.summary import print_summary
 from harness.spark.rows import BehaviourChange
 from harness.tests.browser import browser
-from harness.tests.report_run import JAVA, RUN_ID, SCALA, small_run
+from harness.tests.report_hostile import change_row
+from harness.tests.report_reading import printed
+from harness.tests.report_run import FENCED, HEARTBEAT, JAVA, SCALA, small_run
 
-HEARTBEAT = "classic/heartbeat/while-completing"
-CHANGE = BehaviourChange(
-    run_id=RUN_ID,
-    scenario_id=HEARTBEAT,
-    ordinal=0,
-    from_target=SCALA,
-    to_target=JAVA,
-    first_step=4,
-    actor="ana",
-    api="Heartbeat",
-    api_version=3,
-    fields=("error_code",),
-    from_kind="response",
-    to_kind="response",
-    from_raw="00000001",
-    to_raw="00000002",
-    from_canonical='{"error_code":"NONE","throttle_time_ms":0}',
-    to_canonical='{"error_code":"REBALANCE_IN_PROGRESS","throttle_time_ms":0}',
-    step_count=2,
-    from_outcome="conforms",
-    to_outcome="conforms",
-    is_explained=True,
-    behaviours=("some_behaviour",),
-    sources=("KAFKA-12345",),
-)
+CHANGE = change_row()
 AGAIN = f"kafka-conformance matrix --versions 3.9.2,4.3.1 {HEARTBEAT}"
 UNEXPLAINED = replace(CHANGE, is_explained=False, to_outcome="diverges", behaviours=(), sources=())
 
@@ -85,11 +61,12 @@ def test_the_terminal_counts_by_version_and_names_the_behaviour(tmp_path: Path) 
     assert "1 of 4 scenarios changed with some version, 1 change in all, none of them unexplained." in text
 
 
-def test_the_terminal_tells_an_unexplained_change_whole(tmp_path: Path) -> None:
+def test_the_terminal_tells_an_unexplained_change_whole_and_how_to_see_it_again(tmp_path: Path) -> None:
     text = reported(with_changes(tmp_path, UNEXPLAINED))
 
     assert f"✗ {HEARTBEAT}: {SCALA} → {JAVA}, step 4, Heartbeat v3; unexplained" in text
     assert "error_code: NONE → REBALANCE_IN_PROGRESS" in text
+    assert f"\n    {AGAIN}\n" in text
 
 
 def blind(tmp_path: Path) -> Path:
@@ -113,10 +90,6 @@ def test_every_change_has_a_line_that_shows_it_again(tmp_path: Path) -> None:
     assert change["reproduction"] == AGAIN
 
 
-def test_an_unexplained_change_has_its_line_on_the_terminal(tmp_path: Path) -> None:
-    assert f"\n    {AGAIN}\n" in reported(with_changes(tmp_path, UNEXPLAINED))
-
-
 def test_what_differs_from_the_target_that_all_are_compared_with_is_repeated_against_it(
     tmp_path: Path,
 ) -> None:
@@ -135,9 +108,7 @@ def test_what_differs_from_the_target_that_all_are_compared_with_is_repeated_aga
     for page in ("changes.html", "index.html", scenario_page(HEARTBEAT)):
         assert f'<code class="line">{again}</code>' in (run_dir / page).read_text()
     assert again in write_summary(run_dir).read_text()
-    output = StringIO()
-    print_summary(Run.load(run_dir), Console(file=output, width=200))
-    assert again in output.getvalue()
+    assert again in printed(run_dir)
 
 
 def test_with_profiles_nothing_hears_of_a_target_that_all_are_compared_with(tmp_path: Path) -> None:
@@ -161,8 +132,7 @@ def test_an_answer_that_is_missing_is_reported_in_words(
 
 
 def test_versions_that_a_release_advertises_are_reported_by_the_names_of_apis(tmp_path: Path) -> None:
-    row = replace(
-        CHANGE,
+    row = change_row(
         api="ApiVersions",
         from_canonical='{"api_keys":[{"api_key":11,"max_version":7}]}',
         to_canonical='{"api_keys":[{"api_key":11,"max_version":9}]}',
@@ -176,8 +146,8 @@ def test_versions_that_a_release_advertises_are_reported_by_the_names_of_apis(tm
 
 
 def test_the_page_counts_the_scenarios_of_each_cause(tmp_path: Path) -> None:
-    another = replace(CHANGE, scenario_id="static/join/fenced", behaviours=("some_behaviour", "and_another"))
-    run_dir = with_changes(tmp_path, CHANGE, replace(another, sources=("KAFKA-12345", "KIP-1")))
+    causes = {"behaviours": ("some_behaviour", "and_another"), "sources": ("KAFKA-12345", "KIP-1")}
+    run_dir = with_changes(tmp_path, CHANGE, change_row(scenario_id=FENCED, **causes))
     render_site(run_dir)
 
     page = (run_dir / "changes.html").read_text()
@@ -187,9 +157,7 @@ def test_the_page_counts_the_scenarios_of_each_cause(tmp_path: Path) -> None:
 
 @pytest.mark.browser
 def test_a_cause_leads_to_its_changes_and_the_address_remembers_them(tmp_path: Path) -> None:
-    another = replace(
-        CHANGE, scenario_id="static/join/fenced", behaviours=("and_another",), sources=("KIP-1",)
-    )
+    another = change_row(scenario_id=FENCED, behaviours=("and_another",), sources=("KIP-1",))
     run_dir = with_changes(tmp_path, CHANGE, another)
     render_site(run_dir)
 

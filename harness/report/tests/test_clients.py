@@ -3,7 +3,6 @@
 import json
 import xml.etree.ElementTree as ET
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from harness.report.model.clients_facts import phrase
 from harness.report.model.clients_page import client_attention, client_matrix, client_reproduction
 from harness.report.site.clients_site import clients_site_alone
 from harness.report.site.run_site import render_site
+from harness.report.tests.test_site import Page
 from harness.results.client_files import CONVERSATION_FILE, ClientsFiles
 from harness.results.client_judgements import first_remark
 from harness.results.client_results import clients_folder, load_clients
@@ -46,31 +46,6 @@ from harness.verdict import Confirmation, Outcome
 
 STATIC_PAGE = "scripts/clients.static.crashes-and-returns.html"
 ANCHOR = f"target-{KAFKA_NAME}_{PYTHON}"
-
-
-class Page(HTMLParser):
-    """What a test asks a page for."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.ids: list[str] = []
-        self.hrefs: list[str] = []
-        self.scripts = 0
-        self.text = ""
-        self.feed(path.read_text(encoding="utf-8"))
-        self.text = " ".join(self.text.split())
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        reported = dict(attrs)
-        self.text += " "
-        self.scripts += tag in {"script", "img"}
-        if reported.get("id"):
-            self.ids.append(str(reported["id"]))
-        if tag == "a" and reported.get("href"):
-            self.hrefs.append(str(reported["href"]))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
 
 
 @pytest.fixture(name="both")
@@ -111,7 +86,7 @@ def test_a_scripts_page_tells_steps_mismatches_differences_violations_and_how_to
         f"kafka-conformance clients --target {KAFKA} --client {PYTHON} {STATIC}",
         "not run: librdkafka lacks it",
     ):
-        assert reported in page.text
+        assert reported in page.words
 
 
 def test_what_the_reference_answers_otherwise_in_a_replay_is_reported_where_it_is_on_file(
@@ -120,11 +95,11 @@ def test_what_the_reference_answers_otherwise_in_a_replay_is_reported_where_it_i
     made = MadeUpClients(replay=[finding(EAGER, LIBRDKAFKA)])
     folder = made.write(tmp_path / "run")
     clients_site_alone(load_clients(folder))
-    text = Page(folder / "scripts" / "clients.rebalance.eager.html").text
+    text = Page(folder / "scripts" / "clients.rebalance.eager.html").words
 
     where = "event 41, SyncGroup v5, ana, group main, error_code"
     assert f"{where} NONE REBALANCE_IN_PROGRESS the broker is still rebalancing" in text
-    assert "replay" not in Page(folder / STATIC_PAGE).text
+    assert "replay" not in Page(folder / STATIC_PAGE).words
 
 
 def test_whatever_was_sent_is_text_on_the_pages(tmp_path: Path) -> None:
@@ -147,9 +122,10 @@ def test_whatever_was_sent_is_text_on_the_pages(tmp_path: Path) -> None:
     )
     write_report(folder)
 
-    assert HOSTILE in Page(folder / STATIC_PAGE).text
+    assert HOSTILE in Page(folder / STATIC_PAGE).words
     for path, scripts in ((folder / "index.html", 2), (folder / STATIC_PAGE, 3)):
-        assert Page(path).scripts == scripts
+        tags = Page(path).tags
+        assert (tags.count("script"), tags.count("img")) == (scripts, 0)
     loaded = (
         folder / "client-talks" / f"clients.static.crashes-and-returns.{KAFKA_NAME}_{PYTHON}.js"
     ).read_text()
@@ -223,9 +199,9 @@ def test_red_clients_make_a_run_red_whose_scenarios_are_as_they_should_be(tmp_pa
     made.judgements = [replace(only)]
     made.differences = []
     run_dir = made.write(tmp_path / "run")
-    calm = Page(render_site(run_dir)).text
+    calm = Page(render_site(run_dir)).words
     red().write(run_dir / "clients")
-    text = Page(render_site(run_dir)).text
+    text = Page(render_site(run_dir)).words
 
     assert "exit code 0 (expected)" in calm
     assert "exit code 1 (unexpected)" in text

@@ -1,30 +1,26 @@
 """What machines and terminals read: JUnit, Allure, Markdown, a summary."""
 
-import io
-import json
-import os
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from harness.diff.expectations import load_expectations
-from harness.report.allure.pages import render_allure
 from harness.report.allure.results import write_allure_results
 from harness.report.allure.terms import allure_categories
 from harness.report.exports.junit import write_junit
 from harness.report.exports.markdown import SIZE_MAX, write_summary
 from harness.report.model.names import scenario_page, target_anchor
 from harness.report.model.phrases import expectation_entry
-from harness.report.model.run_data import Run
 from harness.report.render import render_all
-from harness.report.terminal.summary import print_summary
 from harness.tests.fake_java import hide_programs
+from harness.tests.report_reading import allure_results, printed
 from harness.tests.report_run import (
+    FENCED,
     FOOTER,
+    HEARTBEAT,
     JAVA,
     REFERENCE,
     SCALA,
@@ -34,17 +30,15 @@ from harness.tests.report_run import (
     summary,
 )
 
-HEARTBEAT = "classic/heartbeat/while-completing"
-
 
 @pytest.fixture(name="run_dir")
 def _run_dir(tmp_path: Path) -> Path:
     return small_run().write(tmp_path / "run")
 
 
-def case(run_dir: Path, scenario_id: str, target: str = SCALA) -> ET.Element:
+def case(run_dir: Path, scenario_id: str) -> ET.Element:
     root = ET.parse(write_junit(run_dir)).getroot()
-    found = root.find(f"testsuite[@name='{target}']/testcase[@name='{scenario_id}']")
+    found = root.find(f"testsuite[@name='{SCALA}']/testcase[@name='{scenario_id}']")
     assert found is not None
     return found
 
@@ -58,48 +52,26 @@ def test_junit_has_a_suite_a_target_and_counts_that_add_up(run_dir: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("scenario_id", "element", "kind"),
+    ("scenario_id", "element", "kind", "message"),
     [
-        (HEARTBEAT, "failure", "unexpected-difference"),
-        ("admin/describe/wording", "failure", "unexpected-pass"),
-        ("static/join/fenced", "skipped", None),
-        ("loading/join/answered-load", "skipped", None),
+        (HEARTBEAT, "failure", "unexpected-difference", None),
+        ("admin/describe/wording", "failure", "unexpected-pass", None),
+        (FENCED, "skipped", None, "expected: known since 3.0 https://example.org/KAFKA-15000"),
+        ("loading/join/answered-load", "skipped", None, None),
+        ("a/b/broken-off", "error", "inconclusive", "no member id came"),
+        ("a/b/wild", "failure", "unexpected-difference", "got \\u0000 and \\u001b[31m <&>"),
     ],
 )
-def test_junit_tells_results_apart_by_element_and_type(
-    run_dir: Path, scenario_id: str, element: str, kind: str | None
+def test_junit_tells_results_apart_by_element_and_type_and_says_why(
+    tmp_path: Path, scenario_id: str, element: str, kind: str | None, message: str | None
 ) -> None:
-    reported = case(run_dir, scenario_id).find(element)
+    made = small_run()
+    made.add(judgement("a/b/broken-off", SCALA, "indeterminate", reason="no member id came"))
+    made.add(judgement("a/b/wild", SCALA, "diverges", reason="got \x00 and \x1b[31m <&>"))
+    reported = case(made.write(tmp_path), scenario_id).find(element)
     assert reported is not None
     assert reported.get("type") == kind
-
-
-def test_junit_calls_an_indeterminate_result_an_inconclusive_error(tmp_path: Path) -> None:
-    made = small_run()
-    made.add(judgement("a/b", JAVA, "indeterminate", reason="no member id came"))
-    reported = case(made.write(tmp_path), "a/b", JAVA).find("error")
-    assert reported is not None
-    assert reported.get("type") == "inconclusive"
-
-
-def test_junit_says_why_a_difference_was_expected(run_dir: Path) -> None:
-    reported = case(run_dir, "static/join/fenced").find("skipped")
-    assert reported is not None
-    assert reported.get("message") == "expected: known since 3.0 https://example.org/KAFKA-15000"
-
-
-def test_junit_escapes_what_xml_cannot_contain(tmp_path: Path) -> None:
-    made = small_run()
-    made.add(judgement("a/b", JAVA, "diverges", reason="got \x00 and \x1b[31m <&>"))
-    reported = case(made.write(tmp_path), "a/b", JAVA).find("failure")
-    assert reported is not None
-    assert reported.get("message") == "got \\u0000 and \\u001b[31m <&>"
-
-
-def results(run_dir: Path) -> dict[str, dict[str, object]]:
-    directory = write_allure_results(run_dir)
-    found = [json.loads(path.read_text()) for path in directory.glob("*-result.json")]
-    return {each["fullName"]: each for each in found}
+    assert message in (None, reported.get("message"))
 
 
 @pytest.mark.parametrize(
@@ -113,17 +85,17 @@ def results(run_dir: Path) -> dict[str, dict[str, object]]:
     ],
 )
 def test_allure_status_follows_from_the_status(run_dir: Path, name: str, status: str) -> None:
-    assert results(run_dir)[name]["status"] == status
+    assert allure_results(run_dir)[name]["status"] == status
 
 
 def test_a_known_difference_is_known_to_allure(run_dir: Path) -> None:
-    known = results(run_dir)[f"{SCALA}: static/join/fenced"]
-    assert known["statusDetails"]["known"] is True  # type: ignore[index] # JSON
-    assert {"name": "tag", "value": "known-difference"} in known["labels"]  # type: ignore[operator] # JSON
+    known = allure_results(run_dir)[f"{SCALA}: {FENCED}"]
+    assert known["statusDetails"]["known"] is True
+    assert {"name": "tag", "value": "known-difference"} in known["labels"]
 
 
 def test_allure_history_ids_are_stable_and_a_targets_own(run_dir: Path) -> None:
-    once, again = results(run_dir), results(run_dir)
+    once, again = allure_results(run_dir), allure_results(run_dir)
     assert {name: each["historyId"] for name, each in once.items()} == {
         name: each["historyId"] for name, each in again.items()
     }
@@ -131,8 +103,8 @@ def test_allure_history_ids_are_stable_and_a_targets_own(run_dir: Path) -> None:
 
 
 def test_allure_history_goes_on_when_the_profile_changes(run_dir: Path) -> None:
-    parameters = results(run_dir)[f"{SCALA}: {HEARTBEAT}"]["parameters"]
-    excluded = {each["name"]: each.get("excluded", False) for each in parameters}  # type: ignore[attr-defined] # JSON
+    parameters = allure_results(run_dir)[f"{SCALA}: {HEARTBEAT}"]["parameters"]
+    excluded = {each["name"]: each.get("excluded", False) for each in parameters}
     assert excluded == {"target": False, "profile": True}
 
 
@@ -151,26 +123,25 @@ def test_allure_severity_follows_from_the_grade_and_from_whether_clients_stop(
 ) -> None:
     made = small_run()
     made.add(judgement("a/b", JAVA, "diverges"), (), difference("a/b", JAVA, **changes))
-    labels = results(made.write(tmp_path))[f"{JAVA}: a/b"]["labels"]
-    assert {"name": "severity", "value": severity} in labels  # type: ignore[operator] # JSON
-    assert {"name": "conformance_grade", "value": grade} in labels  # type: ignore[operator] # JSON
+    labels = allure_results(made.write(tmp_path))[f"{JAVA}: a/b"]["labels"]
+    assert {"name": "severity", "value": severity} in labels
+    assert {"name": "conformance_grade", "value": grade} in labels
 
 
 def test_allure_has_a_feature_an_api_and_a_suite_a_target(run_dir: Path) -> None:
-    labels: list[dict[str, str]] = results(run_dir)[f"{SCALA}: {HEARTBEAT}"]["labels"]  # type: ignore[assignment] # JSON
+    labels = allure_results(run_dir)[f"{SCALA}: {HEARTBEAT}"]["labels"]
     reported = [(each["name"], each["value"]) for each in labels]
     assert [value for name, value in reported if name == "feature"] == ["JoinGroup", "SyncGroup"]
     assert [value for name, value in reported if "suite" in name.lower()] == [SCALA, "classic", "heartbeat"]
 
 
 def test_allure_has_a_step_a_script_step_with_its_frames_attached(run_dir: Path) -> None:
-    failed = results(run_dir)[f"{SCALA}: {HEARTBEAT}"]
-    links: list[dict[str, str]] = failed["links"]  # type: ignore[assignment] # JSON
-    assert links[0]["url"] == f"../{scenario_page(HEARTBEAT)}#{target_anchor(SCALA)}"
-    steps: list[dict[str, object]] = failed["steps"]  # type: ignore[assignment] # JSON
-    assert [str(step["name"])[:3] for step in steps] == [f"[{number}]" for number in range(6)]
+    failed = allure_results(run_dir)[f"{SCALA}: {HEARTBEAT}"]
+    assert failed["links"][0]["url"] == f"../{scenario_page(HEARTBEAT)}#{target_anchor(SCALA)}"
+    steps = failed["steps"]
+    assert [step["name"][:3] for step in steps] == [f"[{number}]" for number in range(6)]
     assert [step["status"] for step in steps] == ["passed"] * 3 + ["failed"] + ["passed"] * 2
-    attached: list[dict[str, str]] = steps[3]["attachments"]  # type: ignore[assignment] # JSON
+    attached = steps[3]["attachments"]
     assert len(attached) == 4
     assert all((run_dir / "allure-results" / each["source"]).is_file() for each in attached)
 
@@ -179,7 +150,7 @@ def test_allure_has_references_only_where_they_need_a_look_and_says_so(tmp_path:
     made = small_run()
     made.add(judgement("a/b", REFERENCE, "diverges"), (), difference("a/b", REFERENCE))
     run_dir = made.write(tmp_path)
-    assert [name for name in results(run_dir) if name.startswith(REFERENCE)] == [f"{REFERENCE}: a/b"]
+    assert [name for name in allure_results(run_dir) if name.startswith(REFERENCE)] == [f"{REFERENCE}: a/b"]
     environment = (run_dir / "allure-results" / "environment.properties").read_text()
     assert f"references={REFERENCE}: listed only where they need a look" in environment
 
@@ -189,15 +160,15 @@ def test_allure_counts_no_virtual_time_and_names_it(tmp_path: Path) -> None:
     made.summaries = [summary(REFERENCE)]
     made.judgements = [each for each in made.judgements if each.target == REFERENCE]
     made.differences = []
-    found = results(made.write(tmp_path))
+    found = allure_results(made.write(tmp_path))
     assert {name.partition(":")[0] for name in found} == {REFERENCE}
     assert {each["start"] for each in found.values()} == {each["stop"] for each in found.values()}
     assert all("of virtual time" in str(each["description"]) for each in found.values())
 
 
 def test_every_red_allure_result_falls_into_one_category(run_dir: Path) -> None:
-    for each in results(run_dir).values():
-        message = each["statusDetails"].get("message", "")  # type: ignore[attr-defined] # JSON
+    for each in allure_results(run_dir).values():
+        message = each["statusDetails"].get("message", "")
         matching = [
             category["name"]
             for category in allure_categories()
@@ -229,23 +200,6 @@ def test_a_machine_without_node_gets_a_reason_and_everything_else(
     assert rendered.allure_index is None
     assert "Node.js" in (rendered.allure_problem or "")
     assert all(path.is_file() for path in (rendered.index, rendered.junit, rendered.summary))
-
-
-def test_an_npm_that_fails_is_reported_and_does_not_raise(
-    run_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    npm = tmp_path / "npm"
-    npm.write_text("#!/bin/sh\necho 'no network here' >&2\nexit 1\n")
-    npm.chmod(0o755)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("KAFKA_CONFORMANCE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    node = tmp_path / "node"
-    node.write_text("#!/bin/sh\necho v24.0.0\n")
-    node.chmod(0o755)
-    pages = render_allure(run_dir)
-    assert pages.index is None
-    assert pages.problem == "npm ci ended with 1: no network here"
 
 
 def test_the_summary_has_a_row_a_target_and_the_unexpected_first(run_dir: Path) -> None:
@@ -286,13 +240,6 @@ def test_the_summary_has_nothing_that_turns_text_around_or_that_a_terminal_obeys
 
     assert text.count("u202e") >= 6
     assert [line for line in text.split("\n") if not line.isprintable()] == []
-
-
-def printed(run_dir: Path) -> str:
-    console = Console(file=io.StringIO(), width=120, force_terminal=False)
-    print_summary(Run.load(run_dir), console)
-    text: str = console.file.getvalue()  # type: ignore[attr-defined] # a StringIO
-    return text
 
 
 def test_the_terminal_shows_what_where_and_how_to_repeat(run_dir: Path) -> None:

@@ -1,7 +1,6 @@
 """What did not show again has a mark and a line of its own wherever results are told."""
 
 import io
-import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -11,15 +10,13 @@ from rich.console import Console
 from harness.diff.check import CheckedRun
 from harness.diff.model import Attempt
 from harness.pytest_plugin import report_judgement
-from harness.report.allure.results import write_allure_results
 from harness.report.exports.junit import write_junit
 from harness.report.exports.markdown import write_summary
-from harness.report.model.run_data import Run
 from harness.report.render import render_all
 from harness.report.terminal.rates import print_rates, rates
-from harness.report.terminal.summary import print_summary
 from harness.results.exit_code import ExitCode, exit_code
 from harness.results.status import ResultStatus, mark, shown, status_of
+from harness.tests.report_reading import allure_results, printed
 from harness.tests.report_run import FOOTER, JAVA, RUN_ID, difference, judgement, small_run
 from harness.verdict import Confirmation, Expectation, Outcome
 
@@ -76,9 +73,7 @@ def test_what_was_confirmed_or_could_not_be_is_red(confirmation: Confirmation) -
 
 
 def test_an_entry_that_foresees_a_race_makes_it_a_known_difference() -> None:
-    known = judgement(
-        SCENARIO, JAVA, "diverges", confirmation="flaky", expectation=Expectation.EXPECTED.value
-    )
+    known = judgement(SCENARIO, JAVA, "diverges", confirmation="flaky", expectation="expected")
     assert status_of(known) is ResultStatus.KNOWN
 
 
@@ -97,10 +92,9 @@ def test_junit_counts_it_as_passed_and_tells_of_it(run_dir: Path) -> None:
 
 
 def test_the_terminal_counts_it_in_a_column_and_a_line(run_dir: Path) -> None:
-    output = io.StringIO()
-    print_summary(Run.load(run_dir), Console(file=output, width=200))
-    assert "1 flaky result." in output.getvalue()
-    assert f"flaky {SCENARIO} on {JAVA}, shown 1 of 3" in output.getvalue()
+    text = printed(run_dir)
+    assert "1 flaky result." in text
+    assert f"flaky {SCENARIO} on {JAVA}, shown 1 of 3" in text
 
 
 def test_markdown_has_a_column_and_a_heading_for_it(run_dir: Path) -> None:
@@ -111,8 +105,7 @@ def test_markdown_has_a_column_and_a_heading_for_it(run_dir: Path) -> None:
 
 
 def test_allure_marks_it_flaky_and_neither_passed_nor_failed(run_dir: Path) -> None:
-    results = [json.loads(path.read_text()) for path in write_allure_results(run_dir).glob("*-result.json")]
-    (made,) = (each for each in results if each["fullName"] == f"{JAVA}: {SCENARIO}")
+    made = allure_results(run_dir)[f"{JAVA}: {SCENARIO}"]
     assert made["status"] == "unknown"
     assert made["statusDetails"]["flaky"] is True
     assert made["statusDetails"]["message"].startswith("flaky: ")

@@ -20,8 +20,10 @@ from harness.report.site.run_site import render_site
 from harness.report.site.trend_site import render_trend
 from harness.results.baseline import BaselineData, keep_baseline, kept_baseline, results_against
 from harness.results.errors import ReportError
-from harness.tests.report_hostile import EARLIER, hostile_decision, write_hostile_trend
+from harness.tests.report_hostile import EARLIER, hostile_complaint, hostile_decision, write_hostile_trend
 from harness.tests.report_run import (
+    FENCED,
+    HEARTBEAT,
     JAVA,
     RUN_ID,
     SCALA,
@@ -32,9 +34,6 @@ from harness.tests.report_run import (
     small_run,
 )
 from harness.verdict import Delta
-
-HEARTBEAT = "classic/heartbeat/while-completing"
-FENCED = "static/join/fenced"
 
 
 @pytest.fixture(name="folder")
@@ -97,6 +96,14 @@ def beside(made: MadeUpRun, run_id: str) -> BaselineData:
     )
 
 
+def with_baseline_that_lacked_all(made: MadeUpRun, folder: Path) -> Path:
+    """Write a run that is held against one in which nothing of it was run."""
+    results = results_against(made.judgements, [], [])
+    made.write(folder)
+    keep_baseline(folder, BaselineData(run_id="night-1", named_by="--baseline", results=results))
+    return folder
+
+
 def sections_of(folder: Path) -> dict[str, list[str]]:
     regression = Regression.of(Run.load(folder), folder / "trend", History.nothing())
     (comparison,) = regression.comparisons
@@ -156,11 +163,7 @@ def test_what_the_baseline_did_not_run_is_new_if_it_differs_and_added_if_not(tmp
     made.judgements = [
         replace(each, delta=Delta.ADDED.value) for each in made.judgements if each.target == SCALA
     ]
-    kept = BaselineData(
-        run_id="night-1", named_by="--baseline", results=results_against(made.judgements, [], [])
-    )
-    folder = made.write(tmp_path)
-    keep_baseline(folder, kept)
+    folder = with_baseline_that_lacked_all(made, tmp_path)
 
     assert sections_of(folder)["New"] == [HEARTBEAT, FENCED]
     assert HEARTBEAT not in sections_of(folder)["Added"]
@@ -175,11 +178,7 @@ def test_results_that_differ_in_the_same_way_are_reported_once_and_all_are_count
     made.judgements = [
         replace(each, delta=Delta.ADDED.value) for each in made.judgements if each.outcome == "diverges"
     ]
-    kept = BaselineData(
-        run_id="night-1", named_by="--baseline", results=results_against(made.judgements, [], [])
-    )
-    folder = made.write(tmp_path)
-    keep_baseline(folder, kept)
+    folder = with_baseline_that_lacked_all(made, tmp_path)
     render_site(folder)
 
     regression = Regression.of(Run.load(folder), folder / "trend", History.nothing())
@@ -238,24 +237,8 @@ def test_the_gates_page_says_what_the_gate_said(tmp_path: Path) -> None:
 
 
 def test_the_gates_page_tells_once_what_several_results_do_in_the_same_way(tmp_path: Path) -> None:
-    complaint = {
-        "kind": "unexpected difference",
-        "subject": f"{HEARTBEAT} on {JAVA}",
-        "reason": "step 2: something else",
-        "remedy": "",
-        "scenario_id": HEARTBEAT,
-        "target": JAVA,
-        "signature": "5b0f3a1c9d20",
-        "difference": {
-            "api": "Heartbeat",
-            "field": "error_code",
-            "expected": "A",
-            "actual": "B",
-            "noticed": "Little.",
-        },
-        "reproduction": None,
-        "entry": None,
-    }
+    values = {"api": "Heartbeat", "field": "error_code", "expected": "A", "actual": "B", "noticed": "Little."}
+    complaint = hostile_complaint(HEARTBEAT) | {"difference": values}
     changes: list[dict[str, object]] = [
         {},
         {"target": SCALA, "subject": f"{FENCED} on {SCALA}", "scenario_id": FENCED},

@@ -2,18 +2,17 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harness.report.model.names import scenario_page
 from harness.report.site.run_site import render_site
-from harness.report.tests.test_site import HEARTBEAT, Page, pages_of
+from harness.report.tests.test_site import Page, pages_of
 from harness.spark.rows import ClauseCoverage, ClauseStatus
 from harness.tests.browser import Tab, browser
-from harness.tests.report_hostile import hostile_clause
-from harness.tests.report_run import SCALA, conversation, difference, judgement, small_run
+from harness.tests.report_hostile import clause_row
+from harness.tests.report_run import HEARTBEAT, SCALA, conversation, difference, judgement, small_run
 
 
 @pytest.fixture(scope="module", name="tab")
@@ -42,16 +41,7 @@ def test_the_count_of_differing_rows_leads_to_them_and_to_their_scenarios(tmp_pa
 
 
 def clause(name: str, standing: ClauseStatus) -> ClauseCoverage:
-    return replace(
-        hostile_clause(HEARTBEAT),
-        target=SCALA,
-        clause=name,
-        section_title="Sync",
-        statement="What Kafka does.",
-        exclusion=None,
-        reason=None,
-        standing=standing.value,
-    )
+    return clause_row(clause=name, statement="What Kafka does.", standing=standing.value)
 
 
 @pytest.mark.browser

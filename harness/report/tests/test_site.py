@@ -22,6 +22,7 @@ from harness.tests.report_hostile import (
 )
 from harness.tests.report_run import (
     FOOTER,
+    HEARTBEAT,
     JAVA,
     REFERENCE,
     SCALA,
@@ -33,7 +34,6 @@ from harness.tests.report_run import (
 )
 
 SECTION_OF_JAVA = f"[data-target='{JAVA}']"
-HEARTBEAT = "classic/heartbeat/while-completing"
 
 
 class Page(HTMLParser):
@@ -45,6 +45,7 @@ class Page(HTMLParser):
         self.ids: list[str] = []
         self.hrefs: list[str] = []
         self.text = ""
+        self._words: list[str] = []
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -53,7 +54,13 @@ class Page(HTMLParser):
         self.hrefs += [value or "" for name, value in attrs if name == "href"]
 
     def handle_data(self, data: str) -> None:
+        self._words += data.split()
         self.text += data
+
+    @property
+    def words(self) -> str:
+        """The text with a blank between any two words."""
+        return " ".join(self._words)
 
 
 def loaded(path: Path) -> dict[str, Any]:
