@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.diff.model import Judgement
+from harness.gate.tests.small_runs import Ran
 from harness.results.exit_code import ExitCode
 from harness.tests.in_process import CommandLine, forget_suites
 from harness.tests.small_suite import NEW, RIGHT, WRONG, entry
@@ -19,41 +20,12 @@ pytest_plugins = ["harness.tests.command_line_fixture"]
 
 
 @pytest.fixture(name="ran")
-def _ran(kafka_conformance: CommandLine, suites: Path, tmp_path: Path) -> "Ran":
+def _ran(kafka_conformance: CommandLine, suites: Path, tmp_path: Path) -> Ran:
     return Ran(kafka_conformance, suites, tmp_path)
 
 
-class Ran:
-    """Runs of the small package, and the gate on them."""
-
-    def __init__(self, command: CommandLine, suites: Path, directory: Path) -> None:
-        self.command = command
-        self.known = suites / "expectations" / "known.toml"
-        self.scenarios = suites / "small.py"
-        self.directory = directory
-
-    def run(self, run_id: str, *arguments: str) -> Path:
-        self.command(
-            *("run", "--suites", "small_suites", "--no-report", "--out", self.directory / "reports"),
-            *("--run-id", run_id, *arguments),
-        )
-        return self.directory / "reports" / run_id
-
-    def gate(self, run: Path, *arguments: str | Path) -> int:
-        return self.command("gate", run, "--suites", "small_suites", *arguments)
-
-    def policy(self, text: str) -> Path:
-        path = self.directory / "gate.toml"
-        path.write_text(text)
-        return path
-
-    @property
-    def out(self) -> str:
-        return self.command.out
-
-    @property
-    def err(self) -> str:
-        return self.command.err
+def to_paste(ran: Ran) -> str:
+    return ran.out[ran.out.index("[[expect]]") : ran.out.index("Summary:")]
 
 
 def test_a_run_in_which_all_was_expected_is_green(ran: Ran) -> None:
@@ -70,16 +42,14 @@ def test_an_unexpected_difference_is_reported_in_three_lines_with_what_to_paste(
     assert lines[0] == "gate: red, exit 1: 1 unexpected difference in 3 results of reference"
     assert lines[1].startswith(f"why:  unexpected difference: {WRONG} on reference: step 1 ")
     assert lines[2] == f"next: kafka-conformance run --target reference --suites small_suites {WRONG}"
-    pasted = ran.out[ran.out.index("[[expect]]") : ran.out.index("Summary:")]
-    (reported,) = tomllib.loads(pasted)["expect"]
-    assert reported["scenario"] == WRONG
-    assert reported["reason"] == ""
+    (reported,) = tomllib.loads(to_paste(ran))["expect"]
+    assert (reported["scenario"], reported["reason"]) == (WRONG, "")
 
 
 def test_the_entry_to_paste_is_refused_without_a_reason_and_makes_the_gate_green_with_one(ran: Ran) -> None:
     run = ran.run("run")
     ran.gate(run)
-    pasted = ran.out[ran.out.index("[[expect]]") : ran.out.index("Summary:")]
+    pasted = to_paste(ran)
     ran.known.write_text(pasted)
     assert ran.gate(run) == ExitCode.CONFIGURATION
     assert "say why the difference is as it is" in ran.err
@@ -136,37 +106,31 @@ def test_a_run_in_which_nothing_was_run_is_red(ran: Ran) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "says"),
+    ("ended", "code", "says"),
     [
-        ("footer", "it has no footer"),
-        ("ended", "its footer says 'interrupted'"),
-        ("events", "of its 4 events"),
+        (None, ExitCode.BAD_DATA, "it has no footer"),
+        ("interrupted", ExitCode.BAD_DATA, "its footer says 'interrupted'"),
+        ("complete", ExitCode.BAD_DATA, "of its 4 events"),
+        ("target lost: kafka-3.9.2: it ended with status 137", ExitCode.UNAVAILABLE, "with status 137"),
     ],
+    ids=["no footer", "interrupted", "an event less", "a lost target"],
 )
-def test_a_run_that_was_cut_short_is_refused_with_the_reason(ran: Ran, damage: str, says: str) -> None:
+def test_a_run_that_did_not_come_to_its_end_is_red_with_the_reason(
+    ran: Ran, ended: str | None, code: ExitCode, says: str
+) -> None:
     folder = RunFolder(ran.run("run", RIGHT))
     footer = folder.read_footer()
     assert footer is not None
-    if damage == "footer":
+    folder.write_footer(replace(footer, ended=ended or ""))
+    if ended is None:
         folder.footer_json.unlink()
-    elif damage == "ended":
-        folder.write_footer(replace(footer, ended="interrupted"))
-    else:
+    if ended == "complete":
         lines = folder.events("reference").read_bytes().splitlines(keepends=True)
         folder.events("reference").write_bytes(b"".join(lines[:-1]))
         folder.write_footer(replace(footer, event_counts='{"reference": 4}'))
-    assert ran.gate(folder.path) == ExitCode.BAD_DATA
+    assert ran.gate(folder.path) == code
     assert says in ran.out
-    assert "the gate decides only on complete runs" in ran.out
-
-
-def test_a_target_that_was_lost_is_red_as_such(ran: Ran) -> None:
-    folder = RunFolder(ran.run("run", RIGHT))
-    footer = folder.read_footer()
-    assert footer is not None
-    folder.write_footer(replace(footer, ended="target lost: kafka-3.9.2: it ended with status 137"))
-    assert ran.gate(folder.path) == ExitCode.UNAVAILABLE
-    assert "it ended with status 137" in ran.out
+    assert ("the gate decides only on complete runs" in ran.out) is (code == ExitCode.BAD_DATA)
 
 
 def test_a_external_folder_is_no_input(ran: Ran, tmp_path: Path) -> None:
@@ -204,12 +168,6 @@ def test_a_wrong_policy_is_refused_by_key(ran: Ran, text: str, says: str) -> Non
     assert str(policy) in ran.err
 
 
-def test_what_the_policy_excepts_does_not_count(ran: Ran) -> None:
-    run = ran.run("run")
-    assert ran.gate(run, "--config", ran.policy(f"[counts]\nexcept = ['{WRONG}']\n")) == ExitCode.EXPECTED
-    assert "2 results" in ran.out
-
-
 def test_a_kind_of_difference_that_is_not_severe_is_passed_over_and_reported(ran: Ran) -> None:
     run = ran.run("run")
     assert ran.gate(run, "--config", ran.policy("[counts]\nclasses = ['timing']\n")) == ExitCode.EXPECTED
@@ -218,15 +176,28 @@ def test_a_kind_of_difference_that_is_not_severe_is_passed_over_and_reported(ran
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("chosen", "text", "code", "says"),
     [
-        ("[require]\nscenario_count_min = 2\n", "1 scenarios were run on it; 2 are required"),
-        ("[require]\ntargets = ['kafka:*']\n", "required target missing: kafka:*"),
+        ((), f"[counts]\nexcept = ['{WRONG}']\n", ExitCode.EXPECTED, "2 results"),
+        (
+            (RIGHT,),
+            "[require]\nscenario_count_min = 2\n",
+            ExitCode.NOTHING_RAN,
+            "1 scenarios were run on it; 2 are required",
+        ),
+        (
+            (RIGHT,),
+            "[require]\ntargets = ['kafka:*']\n",
+            ExitCode.NOTHING_RAN,
+            "required target missing: kafka:*",
+        ),
     ],
+    ids=["what is excepted does not count", "too few", "a target is missing"],
 )
-def test_too_little_is_red(ran: Ran, text: str, says: str) -> None:
-    run = ran.run("run", RIGHT)
-    assert ran.gate(run, "--config", ran.policy(text)) == ExitCode.NOTHING_RAN
+def test_a_policy_has_its_say(
+    ran: Ran, chosen: tuple[str, ...], text: str, code: ExitCode, says: str
+) -> None:
+    assert ran.gate(ran.run("run", *chosen), "--config", ran.policy(text)) == code
     assert says in ran.out
 
 
@@ -254,10 +225,8 @@ def test_the_policy_may_name_the_baseline_from_where_it_lies_and_the_option_come
     assert ran.gate(after, "--config", policy, "--baseline", good) == ExitCode.UNEXPECTED
     decided = json.loads((after / "gate.json").read_text())["baseline"]
     assert (decided["run_id"], decided["named_by"]) == ("good", "--baseline")
-    assert {each["scenario_id"]: each["weight"] for each in decided["results"]} == {
-        NEW: "",
-        WRONG: "red: new difference",
-    }
+    weights = {each["scenario_id"]: each["weight"] for each in decided["results"]}
+    assert weights == {NEW: "", WRONG: "red: new difference"}
     assert before.is_dir()
 
 
@@ -338,12 +307,8 @@ def test_annotations_are_github_s_workflow_commands(ran: Ran) -> None:
 def test_the_files_go_elsewhere_if_that_is_wanted(ran: Ran, tmp_path: Path) -> None:
     run = ran.run("run", RIGHT)
     ran.gate(run, "--out", tmp_path / "elsewhere")
-    assert sorted(path.name for path in (tmp_path / "elsewhere").iterdir()) == [
-        "gate-junit.xml",
-        "gate.html",
-        "gate.json",
-        "gate.md",
-    ]
+    written = {path.name for path in (tmp_path / "elsewhere").iterdir()}
+    assert written == {"gate-junit.xml", "gate.html", "gate.json", "gate.md"}
     assert not (run / "gate.json").exists()
 
 

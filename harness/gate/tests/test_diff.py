@@ -1,7 +1,6 @@
 """`diff`: what a client sees change, between targets and between runs."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from harness.diff.model import Judgement
 from harness.gate.client_impact import client_impact, explained_behaviours
 from harness.gate.comparison_model import ADVERTISED, UNKNOWN, ClientChange, Comparison, findings
 from harness.gate.comparison_pages import comparisons_html, comparisons_markdown
+from harness.gate.tests.small_runs import Driven
 from harness.results.answer_impact import Contrast, FieldChange, consequence, deviation
 from harness.results.exit_code import ExitCode
 from harness.targets.reference.behaviours import behaviour_sheets
@@ -21,32 +21,20 @@ pytestmark = pytest.mark.slow
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
-SUITE = "classic/heartbeat/**"
 CHANGED = "classic/heartbeat/before-assignments"
 """What is answered NONE since 2.6.1, and REBALANCE_IN_PROGRESS before."""
 STATES = "consumer_groups/describe/states"
 BEHAVIOUR = "heartbeat_in_completing_rebalance_is_fine"
-Ran = Callable[..., Path]
 
 
-@pytest.fixture(name="ran")
-def _ran(kafka_conformance: CommandLine, tmp_path: Path) -> Ran:
-    def ran(run_id: str, *targets: str, suite: str = SUITE) -> Path:
-        chosen = [each for target in targets for each in ("--target", target)]
-        run = ("run", suite, "--no-report", "--out", tmp_path, "--run-id", run_id)
-        assert kafka_conformance(*run, *chosen) == ExitCode.EXPECTED
-        return tmp_path / run_id
-
-    return ran
+@pytest.fixture(name="driven")
+def _driven(kafka_conformance: CommandLine, tmp_path: Path) -> Driven:
+    return Driven(kafka_conformance, tmp_path)
 
 
-def test_what_changed_between_two_targets_of_a_run_is_put_down_to_a_named_behaviour(
-    kafka_conformance: CommandLine, ran: Ran
-) -> None:
-    run = ran("run", "reference:2.5", "reference:4.4")
-    asked = ("diff", "reference:2.5", "reference:4.4", "--run", run, "--format", "json")
-    assert kafka_conformance(*asked) == ExitCode.EXPECTED
-    (comparison,) = json.loads(kafka_conformance.out)
+def test_what_changed_between_two_targets_of_a_run_is_put_down_to_a_named_behaviour(driven: Driven) -> None:
+    run = driven.run_on("run", "reference:2.5", "reference:4.4")
+    (comparison,) = driven.compared("reference:2.5", "reference:4.4", "--run", run)
     changes = {each["scenario_id"]: each for each in comparison["changes"]}
     change = changes[CHANGED]
     seen = [change[name] for name in ("api", "before_outcome", "after_outcome")]
@@ -71,12 +59,11 @@ def test_what_changed_between_two_targets_of_a_run_is_put_down_to_a_named_behavi
     ids=["those alone that lead to the other answer", "a later answer by what it hangs on too"],
 )
 def test_answers_are_put_down_to_behaviours(
-    kafka_conformance: CommandLine, ran: Ran, scenario: str, releases: tuple[str, ...], causes: list[str]
+    driven: Driven, scenario: str, releases: tuple[str, ...], causes: list[str]
 ) -> None:
     targets = [f"reference:{release}" for release in releases]
-    run = ran("run", *targets, suite=scenario)
-    assert kafka_conformance("diff", *targets, "--run", run, "--format", "json") == ExitCode.EXPECTED
-    (comparison,) = json.loads(kafka_conformance.out)
+    run = driven.run_on("run", *targets, suite=scenario)
+    (comparison,) = driven.compared(*targets, "--run", run)
     (change,) = comparison["changes"]
     seen = [change, *change["also"]]
     assert [each["behaviours"] for each in seen] == [[cause] for cause in causes]
@@ -84,42 +71,43 @@ def test_answers_are_put_down_to_behaviours(
     assert comparison["causes"] == dict.fromkeys(causes, 1)
 
 
-def test_without_explaining_the_reference_is_not_asked(kafka_conformance: CommandLine, ran: Ran) -> None:
-    run = ran("run", "reference:2.5", "reference:4.4")
-    assert kafka_conformance("diff", "reference:2.5", "reference-4.4", "--run", run, "--no-explain") == 0
-    assert f"{CHANGED}: step 21, Heartbeat v4" in kafka_conformance.out
-    assert "    error_code: REBALANCE_IN_PROGRESS → NONE\n" in kafka_conformance.out
-    assert "what changed from" not in kafka_conformance.err
+def test_without_explaining_the_reference_is_not_asked(driven: Driven) -> None:
+    run = driven.run_on("run", "reference:2.5", "reference:4.4")
+    assert driven.command("diff", "reference:2.5", "reference-4.4", "--run", run, "--no-explain") == 0
+    assert f"{CHANGED}: step 21, Heartbeat v4" in driven.command.out
+    assert "    error_code: REBALANCE_IN_PROGRESS → NONE\n" in driven.command.out
+    assert "what changed from" not in driven.command.err
 
 
-def test_two_runs_of_the_same_do_not_differ(kafka_conformance: CommandLine, ran: Ran) -> None:
-    one, other = ran("one", "reference:3.9"), ran("other", "reference:3.9")
-    assert kafka_conformance("diff", one, other) == ExitCode.EXPECTED
-    assert "none of 12 scenarios changed" in kafka_conformance.out
+def test_two_runs_of_the_same_do_not_differ(driven: Driven) -> None:
+    one, other = driven.run_on("one", "reference:3.9"), driven.run_on("other", "reference:3.9")
+    assert driven.command("diff", one, other) == ExitCode.EXPECTED
+    assert "none of 12 scenarios changed" in driven.command.out
 
 
-def test_two_runs_are_compared_target_by_target(kafka_conformance: CommandLine, ran: Ran) -> None:
-    one, other = ran("one", "reference:2.5"), ran("other", "reference:4.4")
-    assert kafka_conformance("diff", one, other, "--format", "markdown") == ExitCode.EXPECTED
-    assert kafka_conformance.out.startswith("# reference:2.5 (run one) → reference:4.4 (run other)\n")
-    assert f"Example: [{CHANGED}](#c0-classic.heartbeat.before-assignments), step 21" in kafka_conformance.out
-    assert '<a id="c0-classic.heartbeat.before-assignments"></a>' in kafka_conformance.out
-    many = ran("many", "reference:2.5", "reference:4.4")
-    assert kafka_conformance("diff", one, many, "--no-explain") == ExitCode.EXPECTED
-    assert kafka_conformance("diff", f"{one}@reference:2.5", f"{many}@reference-4.4", "--no-explain") == 0
-    assert CHANGED in kafka_conformance.out
+def test_two_runs_are_compared_target_by_target(driven: Driven) -> None:
+    one, other = driven.run_on("one", "reference:2.5"), driven.run_on("other", "reference:4.4")
+    assert driven.command("diff", one, other, "--format", "markdown") == ExitCode.EXPECTED
+    assert driven.command.out.startswith("# reference:2.5 (run one) → reference:4.4 (run other)\n")
+    assert f"Example: [{CHANGED}](#c0-classic.heartbeat.before-assignments), step 21" in driven.command.out
+    assert '<a id="c0-classic.heartbeat.before-assignments"></a>' in driven.command.out
+    many = driven.run_on("many", "reference:2.5", "reference:4.4")
+    assert driven.command("diff", one, many, "--no-explain") == ExitCode.EXPECTED
+    assert driven.command("diff", f"{one}@reference:2.5", f"{many}@reference-4.4", "--no-explain") == 0
+    assert CHANGED in driven.command.out
 
 
-def test_scenarios_of_one_side_alone_are_kept_apart_from_those_that_could_not_be_run(
-    kafka_conformance: CommandLine, ran: Ran
-) -> None:
-    whole, part = ran("whole", "reference:4.4"), ran("part", "reference:4.4", suite=CHANGED)
-    assert kafka_conformance("diff", whole, part) == ExitCode.EXPECTED
-    assert "11 scenarios are in the former's run alone" in kafka_conformance.out
-    new = ran("new", "reference:3.9", "reference:4.4", suite="admin/describe/stable/v6")
-    assert kafka_conformance("diff", "reference:3.9", "reference:4.4", "--run", new) == ExitCode.EXPECTED
+def test_scenarios_of_one_side_alone_are_kept_apart_from_those_that_could_not_be_run(driven: Driven) -> None:
+    whole, part = (
+        driven.run_on("whole", "reference:4.4"),
+        driven.run_on("part", "reference:4.4", suite=CHANGED),
+    )
+    assert driven.command("diff", whole, part) == ExitCode.EXPECTED
+    assert "11 scenarios are in the former's run alone" in driven.command.out
+    new = driven.run_on("new", "reference:3.9", "reference:4.4", suite="admin/describe/stable/v6")
+    assert driven.command("diff", "reference:3.9", "reference:4.4", "--run", new) == ExitCode.EXPECTED
     why = "reference:3.9 serves DescribeGroups v0 to v5, not v6 (admin/describe/stable/v6)"
-    assert f"1 scenario was run only on the latter: {why}" in kafka_conformance.out
+    assert f"1 scenario was run only on the latter: {why}" in driven.command.out
 
 
 @pytest.mark.parametrize(
@@ -130,35 +118,31 @@ def test_scenarios_of_one_side_alone_are_kept_apart_from_those_that_could_not_be
         ("/no/such/folder", ExitCode.NO_INPUT, "/no/such/folder is not a run's folder"),
     ],
 )
-def test_a_side_that_is_nothing_is_refused(
-    kafka_conformance: CommandLine, ran: Ran, named: str, code: ExitCode, says: str
-) -> None:
-    run = ran("run", "reference:4.4")
-    assert kafka_conformance("diff", named, "reference:4.4", "--run", run) == code
-    assert says in kafka_conformance.err
+def test_a_side_that_is_nothing_is_refused(driven: Driven, named: str, code: ExitCode, says: str) -> None:
+    run = driven.run_on("run", "reference:4.4")
+    assert driven.command("diff", named, "reference:4.4", "--run", run) == code
+    assert says in driven.command.err
 
 
-def test_a_target_without_a_run_to_look_in_is_refused_by_its_name(
-    kafka_conformance: CommandLine, tmp_path: Path
-) -> None:
-    command = ("diff", "kafka:3.9.2", "kafka:4.4.0", "--run", tmp_path / "none")
-    assert kafka_conformance(*command) == ExitCode.NO_INPUT
-    assert "'kafka:3.9.2' is not a folder, so it would be a target of" in kafka_conformance.err
+def test_a_target_without_a_run_to_look_in_is_refused_by_its_name(driven: Driven) -> None:
+    command = ("diff", "kafka:3.9.2", "kafka:4.4.0", "--run", driven.directory / "none")
+    assert driven.command(*command) == ExitCode.NO_INPUT
+    assert "'kafka:3.9.2' is not a folder, so it would be a target of" in driven.command.err
 
 
-def test_runs_without_a_target_in_common_want_to_know_which(kafka_conformance: CommandLine, ran: Ran) -> None:
+def test_runs_without_a_target_in_common_want_to_know_which(driven: Driven) -> None:
     one, other = (
-        ran("one", "reference:2.5", "reference:2.6"),
-        ran("other", "reference:4.3", "reference:4.4"),
+        driven.run_on("one", "reference:2.5", "reference:2.6"),
+        driven.run_on("other", "reference:4.3", "reference:4.4"),
     )
-    assert kafka_conformance("diff", one, other) == ExitCode.USAGE
-    assert "name one of each: RUN@TARGET" in kafka_conformance.err
+    assert driven.command("diff", one, other) == ExitCode.USAGE
+    assert "name one of each: RUN@TARGET" in driven.command.err
 
 
-def test_a_run_that_was_cut_short_is_refused(kafka_conformance: CommandLine, ran: Ran) -> None:
-    run = ran("run", "reference:2.5", "reference:4.4")
+def test_a_run_that_was_cut_short_is_refused(driven: Driven) -> None:
+    run = driven.run_on("run", "reference:2.5", "reference:4.4")
     RunFolder(run).footer_json.unlink()
-    assert kafka_conformance("diff", "reference:2.5", "reference:4.4", "--run", run) == ExitCode.BAD_DATA
+    assert driven.command("diff", "reference:2.5", "reference:4.4", "--run", run) == ExitCode.BAD_DATA
 
 
 LEADER = "classic/leader/leaves-two-behind"
@@ -186,18 +170,16 @@ def choose_carol(run: Path, *, outcome: str) -> None:
     [("conforms", "none of 1 scenarios changed"), ("diverges", 'leader: "member:bob" → "member:carol"')],
 )
 def test_what_hangs_on_chance_is_no_change_where_both_are_right(
-    kafka_conformance: CommandLine, ran: Ran, outcome: str, says: str
+    driven: Driven, outcome: str, says: str
 ) -> None:
-    one, other = (ran(run_id, "reference:4.4", suite=LEADER) for run_id in ("one", "other"))
+    one, other = (driven.run_on(run_id, "reference:4.4", suite=LEADER) for run_id in ("one", "other"))
     choose_carol(other, outcome=outcome)
-    assert kafka_conformance("diff", one, other, "--no-explain") == ExitCode.EXPECTED
-    assert says in kafka_conformance.out
+    assert driven.command("diff", one, other, "--no-explain") == ExitCode.EXPECTED
+    assert says in driven.command.out
 
 
-def test_a_target_beside_its_reference_is_judged_from_what_it_was_found_to_do_wrong(
-    kafka_conformance: CommandLine, ran: Ran
-) -> None:
-    run = ran("run", "reference-tcp:4.4", suite=LEADER)
+def test_a_target_beside_its_reference_is_judged_from_what_it_was_found_to_do_wrong(driven: Driven) -> None:
+    run = driven.run_on("run", "reference-tcp:4.4", suite=LEADER)
     folder = RunFolder(run)
     path = folder.events("reference-tcp-4.4")
     events = list(read_events(path).events)
@@ -215,9 +197,7 @@ def test_a_target_beside_its_reference_is_judged_from_what_it_was_found_to_do_wr
         for each in judgements
     ]
     write_records(folder.judgements, wrong)
-    asked = ("diff", "reference-4.4", "reference-tcp:4.4", "--run", run, "--format", "json")
-    assert kafka_conformance(*asked) == ExitCode.EXPECTED
-    (comparison,) = json.loads(kafka_conformance.out)
+    (comparison,) = driven.compared("reference-4.4", "reference-tcp:4.4", "--run", run)
     ((step, cause),) = ((change["step"], change["cause"]) for change in comparison["changes"])
     assert (step, cause) == (last.step, f"{last.api}: UNKNOWN_SERVER_ERROR instead of NONE")
     assert comparison["is_judgement"]
@@ -274,39 +254,26 @@ def test_wire_data_is_no_markup_on_the_page() -> None:
     assert "@everyone" not in text.replace("\\@", "")
 
 
-def test_each_side_of_several_is_compared_with_the_one_before_it(
-    kafka_conformance: CommandLine, ran: Ran
-) -> None:
-    run = ran("run", "reference:2.5", "reference:2.6.1", "reference:4.4", suite=CHANGED)
-    asked = ("diff", "reference:2.5", "reference:2.6.1", "reference:4.4", "--run", run, "--no-explain")
-    assert kafka_conformance(*asked, "--format", "json") == ExitCode.EXPECTED
-    reported = json.loads(kafka_conformance.out)
+def test_each_side_of_several_is_compared_with_the_one_before_it(driven: Driven) -> None:
+    run = driven.run_on("run", "reference:2.5", "reference:2.6.1", "reference:4.4", suite=CHANGED)
+    reported = driven.compared(
+        "reference:2.5", "reference:2.6.1", "reference:4.4", "--run", run, "--no-explain"
+    )
     assert [(each["before"], each["after"], len(each["changes"])) for each in reported] == [
         ("reference:2.5 (run run)", "reference:2.6.1 (run run)", 1),
         ("reference:2.6.1 (run run)", "reference:4.4 (run run)", 0),
     ]
 
 
-def test_a_page_within_the_folder_of_a_run_leads_to_the_scenarios(
-    kafka_conformance: CommandLine, ran: Ran
-) -> None:
-    run = ran("run", "reference:2.5", "reference:4.4", suite=CHANGED)
+def test_a_page_within_the_folder_of_a_run_leads_to_the_scenarios(driven: Driven) -> None:
+    run = driven.run_on("run", "reference:2.5", "reference:4.4", suite=CHANGED)
     (run / "scenarios").mkdir()
-    asked = (
-        "diff",
-        "reference:2.5",
-        "reference:4.4",
-        "--run",
-        run,
-        "--no-explain",
-        "--format",
-        "html",
-        "--out",
-    )
+    sides = ("reference:2.5", "reference:4.4", "--run", run)
+    asked = ("diff", *sides, "--no-explain", "--format", "html", "--out")
     link = 'href="../scenarios/classic.heartbeat.before-assignments.html"'
     for page, is_linked in ((run / "pages" / "diff.html", True), (run.parent / "diff.html", False)):
         page.parent.mkdir(exist_ok=True)
-        assert kafka_conformance(*asked, page) == ExitCode.EXPECTED
+        assert driven.command(*asked, page) == ExitCode.EXPECTED
         assert (link in page.read_text(encoding="utf-8")) is is_linked
 
 

@@ -1,13 +1,13 @@
 """Shards: what one machine would have recorded, three record together; strangers are refused by name."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harness.diff.model import Judgement
+from harness.gate.tests.small_runs import Driven
 from harness.orchestration.plan import PlanError, RunShard
 from harness.results.exit_code import ExitCode
 from harness.tests.completed_runs import catalogue
@@ -18,18 +18,10 @@ pytestmark = pytest.mark.slow
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
-SUITE = "classic/heartbeat/**"
-Ran = Callable[..., Path]
 
-
-@pytest.fixture(name="ran")
-def _ran(kafka_conformance: CommandLine, tmp_path: Path) -> Ran:
-    def ran(run_id: str, *arguments: str, suite: str = SUITE) -> Path:
-        run = ("run", suite, "--no-report", "--out", tmp_path, "--run-id", run_id)
-        assert kafka_conformance(*run, *arguments) == ExitCode.EXPECTED
-        return tmp_path / run_id
-
-    return ran
+@pytest.fixture(name="driven")
+def _driven(kafka_conformance: CommandLine, tmp_path: Path) -> Driven:
+    return Driven(kafka_conformance, tmp_path)
 
 
 def judged(run: Path) -> list[Judgement]:
@@ -59,11 +51,11 @@ def test_an_empty_shard_is_refused() -> None:
         RunShard(number=3, count=3).part_of(two)
 
 
-def test_shards_joined_are_the_whole_run(kafka_conformance: CommandLine, ran: Ran, tmp_path: Path) -> None:
+def test_shards_joined_are_the_whole_run(driven: Driven, tmp_path: Path) -> None:
     both = ("--target", "reference:3.9", "--target", "reference:4.4")
-    whole = ran("whole", *both)
-    shards = [ran(f"shard-{number}", *both, "--shard", f"{number}/3") for number in (1, 2, 3)]
-    assert kafka_conformance("merge", *shards, "--out", tmp_path / "joined") == ExitCode.EXPECTED
+    whole = driven.run("whole", *both)
+    shards = [driven.run(f"shard-{number}", *both, "--shard", f"{number}/3") for number in (1, 2, 3)]
+    assert driven.command("merge", *shards, "--out", tmp_path / "joined") == ExitCode.EXPECTED
     joined = tmp_path / "joined"
     assert judged(joined) == judged(whole)
     header = RunFolder(joined).read_run()
@@ -73,22 +65,20 @@ def test_shards_joined_are_the_whole_run(kafka_conformance: CommandLine, ran: Ra
     assert {event.run_id for event in read_events(RunFolder(joined).events("reference-3.9")).events} == {
         "joined"
     }
-    assert kafka_conformance("gate", joined) == ExitCode.EXPECTED
+    assert driven.command("gate", joined) == ExitCode.EXPECTED
 
 
-def test_runs_of_other_targets_join_as_well(kafka_conformance: CommandLine, ran: Ran, tmp_path: Path) -> None:
-    runs = [ran(profile, "--target", f"reference:{profile}") for profile in ("3.9", "4.4")]
-    assert kafka_conformance("merge", *runs, "--out", tmp_path / "joined") == ExitCode.EXPECTED
+def test_runs_of_other_targets_join_as_well(driven: Driven, tmp_path: Path) -> None:
+    runs = [driven.run(profile, "--target", f"reference:{profile}") for profile in ("3.9", "4.4")]
+    assert driven.command("merge", *runs, "--out", tmp_path / "joined") == ExitCode.EXPECTED
     assert RunFolder(tmp_path / "joined").read_run().targets == ("reference-3.9", "reference-4.4")
 
 
-def test_an_oracle_that_two_shards_share_is_kept_once(
-    kafka_conformance: CommandLine, ran: Ran, tmp_path: Path
-) -> None:
+def test_an_oracle_that_two_shards_share_is_kept_once(driven: Driven, tmp_path: Path) -> None:
     suite = "classic/heartbeat/before-assignments"
-    one = ran("one", "--target", "reference-tcp:3.9", suite=suite)
-    other = ran("other", "--target", "reference-tcp", "--profile", "3.9", suite=suite)
-    assert kafka_conformance("merge", one, other, "--out", tmp_path / "joined") == ExitCode.EXPECTED
+    one = driven.run("one", "--target", "reference-tcp:3.9", suite=suite)
+    other = driven.run("other", "--target", "reference-tcp", "--profile", "3.9", suite=suite)
+    assert driven.command("merge", one, other, "--out", tmp_path / "joined") == ExitCode.EXPECTED
     reported, joined = (
         read_events(RunFolder(run).events("reference-3.9")).events for run in (one, tmp_path / "joined")
     )
@@ -96,25 +86,23 @@ def test_an_oracle_that_two_shards_share_is_kept_once(
     assert RunFolder(tmp_path / "joined").read_run().targets == ("reference-tcp-3.9", "reference-tcp")
 
 
-def test_what_is_missing_twice_or_cut_short_is_refused_by_name(
-    kafka_conformance: CommandLine, ran: Ran, tmp_path: Path
-) -> None:
-    one, two = (ran(f"shard-{number}", "--shard", f"{number}/2") for number in (1, 2))
+def test_what_is_missing_twice_or_cut_short_is_refused_by_name(driven: Driven, tmp_path: Path) -> None:
+    one, two = driven.shards()
     out = ("--out", tmp_path / "joined")
     for runs, says in (
         ((one,), "reference: shard 2/2 is missing"),
         ((one, one), "run shard-1 is named 2 times"),
-        ((one, two, ran("whole")), "scenarios are in more than one run"),
+        ((one, two, driven.run("whole")), "scenarios are in more than one run"),
         (
-            (one, ran("of-all", "--skip", "classic/heartbeat/before-assignments")),
+            (one, driven.run("of-all", "--skip", "classic/heartbeat/before-assignments")),
             "digest of the plan's scenarios",
         ),
     ):
-        assert kafka_conformance("merge", *runs, *out) == ExitCode.BAD_DATA
-        assert says in kafka_conformance.err
+        assert driven.command("merge", *runs, *out) == ExitCode.BAD_DATA
+        assert says in driven.command.err
     RunFolder(two).footer_json.unlink()
-    assert kafka_conformance("merge", one, two, *out) == ExitCode.BAD_DATA
-    assert "shard-2: it has no footer" in kafka_conformance.err
+    assert driven.command("merge", one, two, *out) == ExitCode.BAD_DATA
+    assert "shard-2: it has no footer" in driven.command.err
     assert not (tmp_path / "joined").exists()
 
 
@@ -127,21 +115,19 @@ def test_what_is_missing_twice_or_cut_short_is_refused_by_name(
     ],
 )
 def test_runs_of_another_harness_are_refused_by_what_differs(
-    kafka_conformance: CommandLine, ran: Ran, tmp_path: Path, name: str, value: str, says: str
+    driven: Driven, tmp_path: Path, name: str, value: str, says: str
 ) -> None:
-    one, two = (ran(f"shard-{number}", "--shard", f"{number}/2") for number in (1, 2))
+    one, two = driven.shards()
     content = json.loads(RunFolder(two).run_json.read_text())
     RunFolder(two).run_json.write_text(json.dumps({**content, name: value}))
-    assert kafka_conformance("merge", one, two, "--out", tmp_path / "joined") == ExitCode.BAD_DATA
-    assert says in kafka_conformance.err
-    assert value in kafka_conformance.err
+    assert driven.command("merge", one, two, "--out", tmp_path / "joined") == ExitCode.BAD_DATA
+    assert says in driven.command.err
+    assert value in driven.command.err
 
 
-def test_targets_of_one_name_that_are_not_the_same_are_refused(
-    kafka_conformance: CommandLine, ran: Ran, tmp_path: Path
-) -> None:
-    one, two = (ran(f"shard-{number}", "--shard", f"{number}/2") for number in (1, 2))
+def test_targets_of_one_name_that_are_not_the_same_are_refused(driven: Driven, tmp_path: Path) -> None:
+    one, two = driven.shards()
     headers = RunFolder(two).read_headers("reference")
     RunFolder(two).write_headers("reference", [replace(each, image="other@sha256:1") for each in headers])
-    assert kafka_conformance("merge", one, two, "--out", tmp_path / "joined") == ExitCode.BAD_DATA
-    assert "image of reference: None in " in kafka_conformance.err
+    assert driven.command("merge", one, two, "--out", tmp_path / "joined") == ExitCode.BAD_DATA
+    assert "image of reference: None in " in driven.command.err
