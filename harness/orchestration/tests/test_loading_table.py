@@ -90,13 +90,7 @@ def test_only_what_is_answered_between_the_restart_and_the_release_counts(folder
 
 def test_traces_with_the_former_names_of_the_steps_are_read_alike(folder: RunFolder) -> None:
     """A trace says what a step was in the words of its own time."""
-    today = [
-        control(_PAUSES),
-        control(_RESTARTED),
-        heartbeat(2, "NONE"),
-        control(_RESUMES),
-        heartbeat(3, "AFTER"),
-    ]
+    today = [*while_loading(heartbeat(2, "NONE")), heartbeat(3, "AFTER")]
     former = [
         replace(each, note=(each.note or "").replace("will be paused", "will be held"))
         if each.note != step_text(_RESUMES)

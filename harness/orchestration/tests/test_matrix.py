@@ -1,10 +1,10 @@
 """What a matrix is of, how many of its versions fit on a machine, and what explains its changes."""
 
 import asyncio
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,43 +18,36 @@ from harness.orchestration.plan import PlanError, RunPlan, parse_targets
 from harness.runner.drive import Limits
 from harness.scenario import Conversation, Script, ask, expect, record, scenario, script_to_json
 from harness.scenario.messages import ANY
-from harness.targets.base.interface import Target
 from harness.targets.reference.variants import COORDINATOR, differing_behaviours, variant
 from harness.tests.spark_records import EVENT, RUN
 from harness.trace.events import EventKind
 from harness.trace.files import RunFolder
 
-GIBIBYTE = 1024**3
 NAME = "unknown_instance_id_refused"
 
 
-def specs(targets: Iterable[Target]) -> list[str]:
-    return [target.spec for target in targets]
+@pytest.mark.parametrize(
+    ("versions", "asked", "specs", "against"),
+    [
+        ("4.0.2,2.4.1", {"further": ["reference:3.9"]}, "kafka:2.4.1 kafka:4.0.2 reference:3.9", None),
+        ("4.0.2,2.4.1", {"against": "3.9"}, "kafka:2.4.1 kafka:3.9.2 kafka:4.0.2", "kafka-3.9.2"),
+        ("4.0.2", {"against": "reference:3.9"}, "reference:3.9 kafka:4.0.2", "reference-3.9"),
+        ("4.0.2,3.9.2", {"against": "kafka:3.9.2"}, "kafka:3.9.2 kafka:4.0.2", "kafka-3.9.2"),
+    ],
+    ids=[
+        "further targets come after versions",
+        "the version to compare with takes its place",
+        "a target that is no version comes first",
+        "what is there already is not added again",
+    ],
+)
+def test_a_matrix_is_of_versions_and_what_they_are_compared_with(
+    versions: str, asked: dict[str, Any], specs: str, against: str | None
+) -> None:
+    chosen = matrix_targets(versions, **asked)
 
-
-def test_versions_come_first_and_further_targets_after_them() -> None:
-    chosen = matrix_targets("4.0.2,2.4.1", further=["reference:3.9"])
-
-    assert specs(chosen.targets) == ["kafka:2.4.1", "kafka:4.0.2", "reference:3.9"]
-    assert chosen.against is None
-
-
-def test_the_version_to_compare_with_takes_its_place_among_the_others() -> None:
-    chosen = matrix_targets("4.0.2,2.4.1", against="3.9")
-
-    assert specs(chosen.targets) == ["kafka:2.4.1", "kafka:3.9.2", "kafka:4.0.2"]
-    assert chosen.against == "kafka-3.9.2"
-
-
-def test_a_target_that_is_no_version_is_compared_with_from_the_front() -> None:
-    chosen = matrix_targets("4.0.2", against="reference:3.9")
-
-    assert specs(chosen.targets) == ["reference:3.9", "kafka:4.0.2"]
-    assert chosen.against == "reference-3.9"
-
-
-def test_what_is_there_already_is_not_added_again() -> None:
-    assert len(matrix_targets("4.0.2,3.9.2", against="kafka:3.9.2").targets) == 2
+    assert [target.spec for target in chosen.targets] == specs.split()
+    assert chosen.against == against
 
 
 @pytest.mark.parametrize("against", ["2.4..4.0", "3.9.77", "kafak:1"])
@@ -72,9 +65,8 @@ def made(scenario_id: str) -> Script:
     @scenario(scenario_id, source="KAFKA-1")
     def claim(conversation: Conversation) -> None:
         """A member that nobody knows is told so."""
-        ana = conversation.actor("ana")
-        ana.sends(ask.heartbeat(member_id="nobody", generation_id=1))
-        ana.receives(expect.heartbeat(error_code="UNKNOWN_MEMBER_ID"))
+        heartbeat = ask.heartbeat(member_id="nobody", generation_id=1)
+        conversation.actor("ana").asks(heartbeat, error_code="UNKNOWN_MEMBER_ID")
 
     return record(claim)
 
@@ -83,8 +75,7 @@ def made(scenario_id: str) -> Script:
 def a_member_leaves_by_another_name(conversation: Conversation) -> None:
     """A member leaves by an instance id that the group does not know."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(ask.leave_group(members=((ana.member_id, "made-up"),)))
-    ana.receives(expect.leave_group(error_code=ANY))
+    ana.asks(ask.leave_group(members=((ana.member_id, "made-up"),)), expect.leave_group(error_code=ANY))
 
 
 class Onlooker:
@@ -142,21 +133,13 @@ def test_a_change_is_attributed_to_the_behaviour_that_makes_it(
     folder = driven(tmp_path, "reference-tcp:2.8.2", "reference-tcp:3.0.2", at_once=1)
     checked = judge(folder)
 
+    order = folder.read_run().targets
     (found,) = asyncio.run(
-        attribute(
-            read_scripts(folder),
-            read_traces(folder),
-            checked,
-            order=folder.read_run().targets,
-            progress=lambda _: None,
-        )
+        attribute(read_scripts(folder), read_traces(folder), checked, order=order, progress=lambda _: None)
     )
 
-    assert (found.scenario_id, found.from_oracle, found.to_oracle) == (
-        "example/leave/unmapped-instance",
-        "reference-2.8.2",
-        "reference-3.0.2",
-    )
+    assert found.scenario_id == "example/leave/unmapped-instance"
+    assert (found.from_oracle, found.to_oracle) == ("reference-2.8.2", "reference-3.0.2")
     assert found.behaviours == (NAME,)
     assert len(found.sources) == 1
 

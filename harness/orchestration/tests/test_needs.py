@@ -51,29 +51,25 @@ STOCK = {INTERVAL: "1000", DELAY: "3000", SESSION: "45000", HEARTBEAT: "5000"}
 
 
 @pytest.mark.parametrize(
-    ("scenario_id", "needed"),
+    ("scenario_id", "is_fitted", "needed"),
     [
-        ("streams_groups/membership/first", {}),
-        ("streams_groups/reconciliation/session", {SESSION: "100", HEARTBEAT: "100"}),
+        ("streams_groups/membership/first", True, {}),
+        ("streams_groups/reconciliation/session", True, {SESSION: "100", HEARTBEAT: "100"}),
+        ("streams_groups/membership/first", False, {DELAY: "0"}),
     ],
 )
-def test_a_script_needs_what_a_group_cannot_be_configured_to(
-    scenario_id: str, needed: Mapping[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_script_needs_what_a_group_is_not_or_cannot_be_configured_to(
+    scenario_id: str,
+    needed: Mapping[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_fitted: bool,
 ) -> None:
     monkeypatch.setenv("KAFKA_CONFORMANCE_CACHE", str(tmp_path))
-    script = fitted(collect()[scenario_id], STOCK)
+    script = collect()[scenario_id]
+    script = fitted(script, STOCK) if is_fitted else script
 
     (found,) = asyncio.run(with_needs([script], replace(described("1000"), broker_config=STOCK)))
 
     assert found.broker_config == {**script.broker_config, **needed}
-
-
-def test_a_script_that_is_not_fitted_needs_what_others_have(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KAFKA_CONFORMANCE_CACHE", str(tmp_path))
-    script = collect()["streams_groups/membership/first"]
-
-    (found,) = asyncio.run(with_needs([script], replace(described("1000"), broker_config=STOCK)))
-
-    assert found.broker_config == {**script.broker_config, DELAY: "0"}

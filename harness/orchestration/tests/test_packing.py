@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from harness.orchestration.packing import is_alike, minds_topics, pack
 from harness.orchestration.packings import packings
 from harness.orchestration.reference_runs import Left, ReferenceRuns
 from harness.orchestration.run_cache import RunCache
-from harness.runner.sharing import Packing, asked_config, broker_groups
+from harness.runner.sharing import BrokerGroup, Packing, asked_config, broker_groups
 from harness.scenario import Capability, Conversation, Script, ask, expect, record, scenario
 from harness.scenario.registry import collect
 from harness.targets.base.conformance import CHECK_INTERVAL
@@ -32,9 +33,8 @@ def script(
 
 
 def is_nobody(conversation: Conversation) -> None:
-    ana = conversation.actor("ana")
-    ana.sends(ask.heartbeat(member_id="nobody", generation_id=1))
-    ana.receives(expect.heartbeat(error_code="UNKNOWN_MEMBER_ID"))
+    heartbeat = ask.heartbeat(member_id="nobody", generation_id=1)
+    conversation.actor("ana").asks(heartbeat, error_code="UNKNOWN_MEMBER_ID")
 
 
 def three_join(conversation: Conversation) -> None:
@@ -42,39 +42,26 @@ def three_join(conversation: Conversation) -> None:
 
 
 def commits_much(conversation: Conversation) -> None:
-    ana = conversation.actor("ana")
-    topics = {"orders": {0: (7, "m" * LONG_METADATA)}}
-    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics=topics))
-    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
+    commit = ask.offset_commit(
+        generation_id=-1, member_id="", topics={"orders": {0: (7, "m" * LONG_METADATA)}}
+    )
+    conversation.actor("ana").asks(commit, expect.offset_commit({"orders": {0: "NONE"}}))
 
 
 def leaves_and_looks(conversation: Conversation) -> None:
     (ana,) = conversation.stable_group("ana")
-    ana.sends(ask.leave_group())
-    ana.receives(expect.leave_group(error_code="NONE"))
-    ana.sends(ask.describe_groups())
-    ana.receives(expect.describe_groups(error_code="NONE", group_state="Empty"))
+    ana.asks(ask.leave_group(), expect.leave_group(error_code="NONE"))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Empty"))
 
 
 def deletes_the_log(conversation: Conversation) -> None:
-    eve = conversation.actor("eve")
-    eve.sends(ask.delete_topic("__consumer_offsets"))
-    eve.receives(expect.delete_topic(error_code="NONE"))
+    deletion = ask.delete_topic("__consumer_offsets")
+    conversation.actor("eve").asks(deletion, expect.delete_topic(error_code="NONE"))
 
 
-def restarts(conversation: Conversation) -> None:
+def restarts(conversation: Conversation, config: Mapping[str, int] | None = None) -> None:
     is_nobody(conversation)
-    conversation.restarts_coordinator()
-
-
-def restarts_with_room_for_one(conversation: Conversation) -> None:
-    is_nobody(conversation)
-    conversation.restarts_coordinator({"group.max.size": 1})
-
-
-def restarts_with_room_for_one_consumer(conversation: Conversation) -> None:
-    is_nobody(conversation)
-    conversation.restarts_coordinator({"group.consumer.max.size": 1})
+    conversation.restarts_coordinator(config)
 
 
 class Counted(ReferenceRuns):
@@ -95,6 +82,10 @@ def runs_in(directory: Path, runs: ReferenceRuns | None = None, *, code: str = "
 
 def packed(directory: Path, *scripts: Script, merges: bool = True) -> Packing:
     return asyncio.run(pack(scripts, CAN, runs_in(directory), merges=merges))
+
+
+def brokers_of(directory: Path, *scripts: Script, merges: bool = True) -> Sequence[BrokerGroup]:
+    return broker_groups(scripts, CAN, packed(directory, *scripts, merges=merges))
 
 
 def names(scripts: Sequence[Script]) -> list[str]:
@@ -118,11 +109,10 @@ def test_scripts_that_do_not_notice_what_others_ask_for_share_a_broker(tmp_path:
         script("short", is_nobody, {"offset.metadata.max.bytes": "10"}),
     )
 
-    packing = packed(tmp_path, *scripts)
-    (broker_group,) = broker_groups(scripts, CAN, packing)
+    (broker_group,) = brokers_of(tmp_path, *scripts)
 
     assert dict(broker_group.broker_config) == {"group.max.size": "2", "offset.metadata.max.bytes": "10"}
-    assert len(broker_groups(scripts, CAN, packed(tmp_path, *scripts, merges=False))) == 2
+    assert len(brokers_of(tmp_path, *scripts, merges=False)) == 2
 
 
 @pytest.mark.parametrize("minds", [three_join, commits_much], ids=["members", "metadata"])
@@ -132,7 +122,7 @@ def test_a_script_that_notices_a_property_keeps_its_own_broker(
     asked = {"group.max.size": "2", "offset.metadata.max.bytes": "10"}
     scripts = (script("other", is_nobody, asked), script("minds", minds, {"min.insync.replicas": "1"}))
 
-    assert len(broker_groups(scripts, CAN, packed(tmp_path, *scripts))) == 2
+    assert len(brokers_of(tmp_path, *scripts)) == 2
 
 
 def test_scripts_that_ask_for_nothing_go_where_they_notice_nothing(tmp_path: Path) -> None:
@@ -153,17 +143,14 @@ def test_scripts_that_ask_for_nothing_go_where_they_notice_nothing(tmp_path: Pat
 
     configs = packed(tmp_path, *scripts).configs
 
-    assert configs == {
-        "a/b/small": small,
-        "a/b/large": large,
-        "a/b/members": large,
-        "a/b/metadata": small,
-    }
+    assert (configs["a/b/small"], configs["a/b/large"]) == (small, large)
+    assert (configs["a/b/members"], configs["a/b/metadata"]) == (large, small)
+    assert len(configs) == 4
 
 
 def test_two_values_of_one_property_are_never_one_broker(tmp_path: Path) -> None:
     scripts = [script(f"s{size}", is_nobody, {"group.max.size": size}) for size in ("2", "3")]
-    assert len(broker_groups(scripts, CAN, packed(tmp_path, *scripts))) == 2
+    assert len(brokers_of(tmp_path, *scripts)) == 2
 
 
 PARTITIONS = "offsets.topic.num.partitions"
@@ -186,12 +173,12 @@ def test_a_script_runs_with_more_partitions_if_nothing_shows_which_is_its_own(
         script("anywhere", does, {"group.max.size": "2"}),
     )
 
-    assert len(broker_groups(scripts, CAN, packed(tmp_path, *scripts))) == broker_count
+    assert len(brokers_of(tmp_path, *scripts)) == broker_count
 
 
 def test_a_script_alone_runs_with_what_it_asked_for(tmp_path: Path) -> None:
     alone = script("alone", is_nobody, {"group.max.size": "2"})
-    (broker_group,) = broker_groups([alone], CAN, packed(tmp_path, alone))
+    (broker_group,) = brokers_of(tmp_path, alone)
     assert dict(broker_group.broker_config) == {"group.max.size": "2"}
 
 
@@ -214,7 +201,7 @@ def test_whoever_changes_what_others_are_reported_has_a_broker_alone_for_its_tim
         script("two", is_nobody, asked),
     )
 
-    (broker_group,) = broker_groups(scripts, CAN, packed(tmp_path, *scripts))
+    (broker_group,) = brokers_of(tmp_path, *scripts)
 
     assert [names(each.scripts) for each in broker_group.cohorts] == [["one", "two"], ["takes-all"]]
 
@@ -228,7 +215,7 @@ def test_who_limits_what_all_clients_of_a_broker_use_is_alone_on_it(tmp_path: Pa
         script("deletes", deletes_the_log),
     )
 
-    limited, *others = broker_groups(scripts, CAN, packed(tmp_path, *scripts))
+    limited, *others = brokers_of(tmp_path, *scripts)
 
     assert [names(each.scripts) for each in limited.cohorts] == [["one"], ["two"]]
     assert [names(each.scripts) for each in others] == [["other", "deletes"]]
@@ -257,7 +244,7 @@ def test_whoever_takes_the_log_away_acts_on_its_broker_alone(tmp_path: Path) -> 
         deletes_the_log(conversation)
 
     scripts = (script("takes-log", restarts_and_deletes), script("one", restarts), script("two", restarts))
-    found = broker_groups(scripts, CAN, packed(tmp_path, *scripts))
+    found = brokers_of(tmp_path, *scripts)
     cohorts = [set(names(each.scripts)) for broker_group in found for each in broker_group.cohorts]
     assert {"takes-log"} in cohorts
     assert {"one", "two"} in cohorts
@@ -318,8 +305,10 @@ def test_what_a_script_leaves_behind_is_reported() -> None:
         return [
             await runs.left(script("restarts", restarts), {}),
             await runs.left(unreadable, unreadable.broker_config),
-            await runs.left(script("over-full", restarts_with_room_for_one), {}),
-            await runs.left(script("over-full-of-consumers", restarts_with_room_for_one_consumer), {}),
+            *[
+                await runs.left(script("over-full", partial(restarts, config={limit: 1})), {})
+                for limit in ("group.max.size", "group.consumer.max.size")
+            ],
         ]
 
     assert asyncio.run(lefts()) == [Left.CLEAN, Left.TO_CLEAR, Left.SPOILT, Left.SPOILT]

@@ -19,17 +19,12 @@ def test_a_quick_run_has_what_a_broker_answers_at_once(scenario_id: str, why_not
     assert is_quick(catalogue()[scenario_id]) is (why_not is None)
 
 
-def test_a_quick_run_has_no_scenario_with_a_broker_of_its_own() -> None:
-    quick = select_scripts(catalogue(), [], quick=True)
-
-    assert not any(each.needs or each.broker_config for each in quick.values())
-    assert any(each.broker_config and not each.needs for each in catalogue().values())
-
-
-def test_a_quick_run_has_most_of_the_suites_that_need_no_broker_action() -> None:
+def test_a_quick_run_has_most_of_the_suites_and_no_scenario_with_a_broker_of_its_own() -> None:
     quick = select_scripts(catalogue(), [], quick=True)
     suites = {name.partition("/")[0] for name in quick}
 
+    assert not any(each.needs or each.broker_config for each in quick.values())
+    assert any(each.broker_config and not each.needs for each in catalogue().values())
     assert len(quick) > len(catalogue()) / 2
     assert suites >= {"admin", "classic", "consumer_groups", "migration", "offsets", "transactions"}
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -48,17 +48,8 @@ Before = Callable[[StarvedSession, int], Awaitable[None]]
 
 @pytest.fixture(name="folder", scope="module")
 def _folder(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    return completed_run(
-        tmp_path_factory.mktemp("run"),
-        ["reference:3.9"],
-        ALIVE,
-        DELAYED,
-        REJOINS,
-        ABORTS,
-        RESTARTS,
-        OVERTAKES,
-        FULL,
-    ).folder
+    scenarios = (ALIVE, DELAYED, REJOINS, ABORTS, RESTARTS, OVERTAKES, FULL)
+    return completed_run(tmp_path_factory.mktemp("run"), ["reference:3.9"], *scenarios).folder
 
 
 async def _reported(scenario: str, before: Before, *witnessed: WitnessedStretch) -> tuple[Event, ...]:
@@ -123,14 +114,19 @@ def kept(
     return WitnessedStretch(begin_ms=begin_ms, end_ms=end_ms, starvation=figures)
 
 
-async def in_time(_: StarvedSession, __: int) -> None:
-    """Keep nobody from anything."""
+def late_by(late_ms: Mapping[int, float]) -> Before:
+    """Let the harness be so late before some steps."""
+
+    async def before(session: StarvedSession, step: int) -> None:
+        if step in late_ms:
+            await session.elapse(late_ms[step])
+
+    return before
 
 
-async def harness_late(session: StarvedSession, step: int) -> None:
-    """Send the second heartbeat 900 ms late, 1700 ms after the first one."""
-    if step == SECOND:
-        await session.elapse(900)
+in_time = late_by({})
+harness_late = late_by({SECOND: 900})
+"""Sends the second heartbeat 1700 ms after the first one."""
 
 
 async def broker_stopped(session: StarvedSession, step: int) -> None:
@@ -168,11 +164,7 @@ def test_a_stop_that_was_shorter_or_elsewhere_explains_nothing(
 def test_what_the_harness_waits_for_the_order_of_requests_counts_beside_its_lateness(
     folder: RunFolder,
 ) -> None:
-    async def late(session: StarvedSession, step: int) -> None:
-        if step == 9:
-            await session.elapse(1950)
-
-    one = judged(folder, late, kept(0, 2050, harness_ms=1950), scenario=REJOINS)
+    one = judged(folder, late_by({9: 1950}), kept(0, 2050, harness_ms=1950), scenario=REJOINS)
     assert one.outcome == Outcome.INDETERMINATE
     assert "the machine kept the harness from running for 1950 ms" in one.reason
 
@@ -181,23 +173,14 @@ def test_what_the_harness_waits_for_the_order_of_requests_counts_beside_its_late
 def test_a_broker_that_was_kept_gets_longer_to_settle_before_a_wait(
     folder: RunFolder, broker_ms: float, outcome: Outcome
 ) -> None:
-    async def late(session: StarvedSession, step: int) -> None:
-        if step == ROOM_SOUGHT:
-            await session.elapse(1250)
-        if step == PARKED:
-            await session.elapse(420)
-
+    late = late_by({ROOM_SOUGHT: 1250, PARKED: 420})
     harness_late = kept(250, 1500, harness_ms=1250)
     broker_kept = kept(1500, 2100, broker_ms=broker_ms)
     assert judged(folder, late, harness_late, broker_kept, scenario=FULL).outcome == outcome
 
 
 def test_a_sweep_that_comes_while_the_harness_is_late_explains_what_it_removes(folder: RunFolder) -> None:
-    async def late(session: StarvedSession, step: int) -> None:
-        if step == 13:
-            await session.elapse(600)
-
-    swept = partial(judged, folder, late, scenario=ABORTS)
+    swept = partial(judged, folder, late_by({13: 600}), scenario=ABORTS)
     assert swept(kept(2000, 2600, harness_ms=60)).outcome == Outcome.INDETERMINATE
     assert swept().outcome == Outcome.DIVERGES
 
