@@ -156,6 +156,11 @@ def rows(frame: DataFrame) -> list[dict[str, object]]:
     return [row.asDict() for row in frame.collect()]
 
 
+def plain_header(header: TraceHeader) -> TraceHeader:
+    """Return the header as a run's folder has it, which knows nothing of archives."""
+    return TraceHeader(**{name: getattr(header, name) for name in TraceHeader.__dataclass_fields__})
+
+
 def write_run(
     reports: Path,
     *,
@@ -167,8 +172,7 @@ def write_run(
     folder = RunFolder.create(reports, run.run_id)
     folder.write_run(run)
     for header in headers:
-        plain = {name: getattr(header, name) for name in TraceHeader.__dataclass_fields__}
-        folder.write_headers(header.target, [TraceHeader(**plain | {"run_id": run.run_id})])
+        folder.write_headers(header.target, [replace(plain_header(header), run_id=run.run_id)])
         with EventWriter(folder.events(header.target)) as writer:
             for event in events:
                 if event.target == header.target:

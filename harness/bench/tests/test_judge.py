@@ -1,17 +1,17 @@
 """The recordings that `bench-judge` makes of one, and what is found in them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harness.bench.judge_data import expected_groups, load_base, multiply, write_giant
-from harness.captures.judging import Terms, judge_here
-from harness.captures.parts import PART
+from harness.captures.judging import judge_here
 from harness.captures.sources import sources_of
-from harness.replay import specification
+from harness.captures.tests.made_captures import terms_of
 from harness.tests.in_process import CommandLine
-from harness.tests.replayed import Recording
+from harness.tests.replayed import Recording, join
 from harness.tests.tap_folders import write_journal
 from harness.trace.canonical import FieldValue
 from harness.trace.schema import TraceError
@@ -24,17 +24,9 @@ GROUP = "readers-of-orders"
 def one_member(group: str = GROUP) -> Recording:
     """Return a recording of a member that joins, lists groups, heartbeats, and leaves."""
     recording = Recording()
-    join: dict[str, FieldValue] = {
-        "group_id": group,
-        "session_timeout_ms": 10_000,
-        "rebalance_timeout_ms": 10_000,
-        "member_id": "",
-        "protocol_type": "consumer",
-        "protocols": [{"name": "range", "metadata": b"m"}],
-    }
-    recording.sends("reader", "JoinGroup", 4, join)
+    recording.sends("reader", "JoinGroup", 4, join(group_id=group))
     member = str(recording.last("JoinGroup")["member_id"])
-    recording.sends("reader", "JoinGroup", 4, {**join, "member_id": member})
+    recording.sends("reader", "JoinGroup", 4, join(member, group_id=group))
     recording.passes(10)
     of_member: dict[str, FieldValue] = {"group_id": group, "generation_id": 1, "member_id": member}
     recording.sends("reader", "SyncGroup", 2, {**of_member, "assignments": []})
@@ -46,11 +38,6 @@ def one_member(group: str = GROUP) -> Recording:
     return recording
 
 
-def terms(recording: Recording, *, part: int = PART) -> Terms:
-    spec = specification(recording.profile, recording.config)
-    return Terms(spec=spec, ports=frozenset(), is_whole=True, part=part)
-
-
 def test_copies_have_groups_of_their_own_and_each_planted_lie_is_found(tmp_path: Path) -> None:
     recording = one_member()
     base = load_base(write_journal(tmp_path / "journal.bin", recording.events))
@@ -58,7 +45,7 @@ def test_copies_have_groups_of_their_own_and_each_planted_lie_is_found(tmp_path:
     count = multiply(base, tmp_path / "made", count=10 * base.count, planted_rate=0.5)
 
     files = sorted((tmp_path / "made").glob("*.bin"))
-    found = judge_here(sources_of(files), terms(recording))
+    found = judge_here(sources_of(files), terms_of(recording))
     assert len(found.groups) == 10
     assert sum(each.replayed.compared for each in found.groups) == count
     planted = expected_groups(tmp_path / "made")
@@ -81,9 +68,8 @@ def test_a_giant_agrees_however_it_is_cut(tmp_path: Path) -> None:
     base = load_base(write_journal(tmp_path / "journal.bin", recording.events))
     write_giant(base, tmp_path / "giant", count=500)
 
-    (group,) = judge_here(
-        sources_of([tmp_path / "giant" / "one-group.bin"]), terms(recording, part=40)
-    ).groups
+    cut = replace(terms_of(recording), part=40)
+    (group,) = judge_here(sources_of([tmp_path / "giant" / "one-group.bin"]), cut).groups
 
     assert group.replayed.compared >= 500
     assert (group.replayed.not_compared, group.replayed.findings) == ({}, ())

@@ -1,6 +1,5 @@
 """Captures made of a recording's frames: segments of TCP, written as tcpdump writes them."""
 
-import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -11,6 +10,7 @@ from dpkt import ethernet, ip, ip6, loopback, pcap, pcapng, sll, sll2, tcp
 from harness.captures.judging import Terms
 from harness.replay import specification
 from harness.tests.replayed import Recording
+from harness.tests.tapped import framed
 from harness.trace.events import Event, EventKind
 from harness.wire.codec import Fields, decode_response, encode_request, encode_response
 
@@ -83,10 +83,6 @@ class Wire:
             Sent(at_ms, port, is_from_client=True, seq=client % 2**32, ack=broker, flags=flags),
             Sent(at_ms, port, is_from_client=False, seq=broker, ack=(client + 1) % 2**32, flags=flags),
         ]
-
-
-def framed(payload: bytes) -> bytes:
-    return struct.pack(">i", len(payload)) + payload
 
 
 def wire_of(events: Iterable[Event], *, cut: int = _MAX_BYTES_A_SEGMENT) -> Wire:

@@ -11,7 +11,6 @@ from harness.captures.tests.made_captures import (
     PORT,
     Sent,
     Wire,
-    framed,
     in_halves,
     pcap_bytes,
     pcapng_bytes,
@@ -21,6 +20,7 @@ from harness.captures.tests.made_captures import (
 from harness.replay import specification
 from harness.results.errors import ReportError
 from harness.tests.replayed import Recording, two_members
+from harness.tests.tapped import framed
 from harness.trace.schema import TraceError
 from harness.wire.codec import encode_request, encode_response
 

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from harness.cli import app
-from harness.races.catalogue import RACES, RaceError, select_races
+from harness.races.catalogue import RACES, Race, RaceError, select_races
 from harness.races.explore import allowed_outcomes
 from harness.races.folder import RacesFolder, RunRecord
 from harness.races.history import GROUP, History, RacedOperation, history_to_json, in_order, read_histories
@@ -23,7 +23,7 @@ from harness.targets.reference.usual import USUAL_CONFIG
 from harness.tests.raced import Shuffled, raced
 from harness.trace.schema import TraceError
 from harness.trace.target_record import TargetRecord
-from harness.wire.codec import Fields
+from harness.wire.codec import Fields, FieldValue
 from harness.wire.schema import request_shape
 
 CNA = "COORDINATOR_NOT_AVAILABLE"
@@ -34,18 +34,16 @@ def specification(profile: str) -> ReferenceSpecification:
 
 
 @pytest.mark.parametrize("race", RACES, ids=lambda race: race.name)
-def test_a_round_is_the_same_for_the_same_seed_and_another_for_another(race: object) -> None:
-    (chosen,) = [each for each in RACES if each is race]
-    rounds = [tuple(cohorts(chosen, round_count=30, seed=seed)) for seed in (1, 1, 2)]
+def test_a_round_is_the_same_for_the_same_seed_and_another_for_another(race: Race) -> None:
+    rounds = [tuple(cohorts(race, round_count=30, seed=seed)) for seed in (1, 1, 2)]
     assert rounds[0] == rounds[1] != rounds[2]
     assert [each.number for cohort in rounds[0] for each in cohort.rounds] == list(range(30))
 
 
 @pytest.mark.parametrize("race", RACES, ids=lambda race: race.name)
-def test_every_request_of_a_race_can_be_written(race: object) -> None:
-    (chosen,) = [each for each in RACES if each is race]
+def test_every_request_of_a_race_can_be_written(race: Race) -> None:
     for number in range(40):
-        for step in make_round(chosen, number=number, seed=5).steps:
+        for step in make_round(race, number=number, seed=5).steps:
             if isinstance(step, Send):
                 assert set(step.fields) <= set(request_shape(step.api, step.api_version).fields)
 
@@ -142,43 +140,23 @@ def test_a_known_finding_is_reported_by_its_answers_and_its_coordinator() -> Non
 def test_who_hears_of_a_dead_group_is_reported_before_it_is_removed(
     deleted_us: int, finding: SearchOutcome
 ) -> None:
-    topics: list[Fields] = [{"name": "orders", "partitions": [{"partition_index": 0}]}]
-    commit: Fields = {
-        "group_id": GROUP,
-        "topics": [
-            {"name": "orders", "partitions": [{"partition_index": 0, "committed_offset": 1}]},
-        ],
-    }
-    committed: Fields = {
-        "topics": [{"name": "orders", "partitions": [{"partition_index": 0, "error_code": "NONE"}]}]
-    }
-    history = History(
-        race="delete-offsets",
-        round_number=0,
-        operations=in_order(
-            (
-                _reported("OffsetCommit", commit, committed, version=2),
-                _reported(
-                    "DeleteGroups",
-                    {"groups_names": [GROUP]},
-                    {"results": [{"group_id": GROUP, "error_code": "NONE"}], "throttle_time_ms": 0},
-                    at=(2, deleted_us),
-                ),
-                _reported(
-                    "OffsetDelete",
-                    {"group_id": GROUP, "topics": topics},
-                    {"error_code": "GROUP_ID_NOT_FOUND", "topics": [], "throttle_time_ms": 0},
-                    at=(3, 8),
-                ),
-                _reported(
-                    "Heartbeat",
-                    {"group_id": GROUP, "member_id": "human", "generation_id": 1},
-                    {"error_code": CNA},
-                    at=(10, 20),
-                ),
-            )
-        ),
+    def of_partition(**fields: FieldValue) -> Fields:
+        return {"topics": [{"name": "orders", "partitions": [{"partition_index": 0, **fields}]}]}
+
+    commit, asked = (
+        {"group_id": GROUP, **of_partition(committed_offset=1)},
+        {"group_id": GROUP, **of_partition()},
     )
+    deleted: Fields = {"results": [{"group_id": GROUP, "error_code": "NONE"}], "throttle_time_ms": 0}
+    not_found: Fields = {"error_code": "GROUP_ID_NOT_FOUND", "topics": [], "throttle_time_ms": 0}
+    beat: Fields = {"group_id": GROUP, "member_id": "human", "generation_id": 1}
+    operations = (
+        _reported("OffsetCommit", commit, of_partition(error_code="NONE"), version=2),
+        _reported("DeleteGroups", {"groups_names": [GROUP]}, deleted, at=(2, deleted_us)),
+        _reported("OffsetDelete", asked, not_found, at=(3, 8)),
+        _reported("Heartbeat", beat, {"error_code": CNA}, at=(10, 20)),
+    )
+    history = History(race="delete-offsets", round_number=0, operations=in_order(operations))
     assert explain(history, specification("3.9")).finding is finding
 
 
@@ -245,12 +223,9 @@ def test_an_answer_that_no_order_explains_ends_with_1_and_is_drawn(tmp_path: Pat
     assert "kafka-conformance race commit-leave --target kafka:0.0.0 --seed 1" in ended.output
 
 
-@pytest.mark.parametrize(
-    ("arguments", "exit_code"),
-    [(["race", "human"], 64), (["race", "-t", "nonsense"], 64)],
-)
-def test_a_race_or_target_that_is_not_there_is_refused(arguments: list[str], exit_code: int) -> None:
-    assert CliRunner().invoke(app, arguments).exit_code == exit_code
+@pytest.mark.parametrize("arguments", [["human"], ["-t", "nonsense"]])
+def test_a_race_or_target_that_is_not_there_is_refused(arguments: list[str]) -> None:
+    assert CliRunner().invoke(app, ["race", *arguments]).exit_code == 64
 
 
 def test_a_folder_without_races_is_refused(tmp_path: Path) -> None:

@@ -8,11 +8,10 @@ from harness.diff.answers import kind_words
 from harness.report.model.names import scenario_page
 from harness.report.site.run_site import render_site
 from harness.results.answer_impact import impact_of
-from harness.tests.report_run import SCALA, difference, small_run
+from harness.tests.report_run import HEARTBEAT, SCALA, difference, small_run
 from harness.trace.events import EventKind
 
 LIVENESS = "liveness"
-HEARTBEAT = "classic/heartbeat/while-completing"
 
 
 @pytest.mark.parametrize(

@@ -57,12 +57,8 @@ def test_an_exchange_arrives_as_it_was_sent_and_stands_in_the_trace(tapped: Tapp
     exchange(client, broker)
 
     asked, answered = tapped.events()
-    assert (asked.kind, asked.api, asked.api_version, asked.actor) == (
-        EventKind.REQUEST,
-        "Heartbeat",
-        4,
-        "ana",
-    )
+    assert (asked.kind, asked.actor) == (EventKind.REQUEST, "ana")
+    assert (asked.api, asked.api_version) == ("Heartbeat", 4)
     assert (answered.kind, answered.api, answered.correlation_id) == (EventKind.RESPONSE, "Heartbeat", 7)
     assert asked.raw == HEARTBEAT[4:].hex()
     assert answered.raw == HEARTBEAT_ANSWER[4:].hex()

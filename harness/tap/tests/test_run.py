@@ -18,6 +18,7 @@ from harness.tap.journal import JOURNAL
 from harness.tests.completed_runs import CHECKOUT
 from harness.tests.in_process import CommandLine
 from harness.tests.patience import awaited
+from harness.tests.replayed import join
 from harness.tests.tapped import PATIENCE_S, Line, connected
 from harness.trace.events import EventKind
 from harness.trace.files import RunFolder, read_events
@@ -56,18 +57,10 @@ def ended(process: subprocess.Popen[str], how: signal.Signals) -> tuple[int, str
 
 def joined_and_synced(client: Line) -> None:
     client.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})
-    group: Fields = {"group_id": "g", "group_instance_id": None}
-    joining: Fields = {
-        **group,
-        "session_timeout_ms": 10_000,
-        "rebalance_timeout_ms": 10_000,
-        "protocol_type": "consumer",
-        "protocols": [{"name": "range", "metadata": b""}],
-    }
-    member_id = client.ask("JoinGroup", 5, {**joining, "member_id": ""})["member_id"]
-    joined = client.ask("JoinGroup", 5, {**joining, "member_id": member_id})
+    member_id = client.ask("JoinGroup", 5, join(group_id="g"))["member_id"]
+    joined = client.ask("JoinGroup", 5, join(str(member_id), group_id="g"))
     assert joined["error_code"] == "NONE"
-    member: Fields = {**group, "member_id": member_id, "generation_id": joined["generation_id"]}
+    member: Fields = {"group_id": "g", "member_id": member_id, "generation_id": joined["generation_id"]}
     client.ask("SyncGroup", 3, {**member, "assignments": []})
 
 
@@ -85,11 +78,8 @@ def test_a_tap_ends_with_a_run_folder_like_any_other(tmp_path: Path, kafka_confo
     assert footer is not None
     assert footer.ended == "complete"
     assert json.loads(footer.event_counts) == {TARGET: len(events)}
-    assert [event.api for event in events if event.kind == EventKind.RESPONSE] == [
-        "FindCoordinator",
-        *["JoinGroup"] * 2,
-        "SyncGroup",
-    ]
+    answers = [event.api for event in events if event.kind == EventKind.RESPONSE]
+    assert answers == ["FindCoordinator", *["JoinGroup"] * 2, "SyncGroup"]
     (header,) = folder.read_headers(TARGET)
     assert header.spec == TARGET
     assert folder.read_run().targets == (TARGET,)

@@ -10,6 +10,7 @@ from harness.tests.diff_traces import ANA_ID, BOB_ID, answers, trace
 from harness.trace.canonical import (
     Canonicaliser,
     FieldValue,
+    Json,
     canonical_json,
     digest,
     fields_json,
@@ -25,6 +26,11 @@ def joined(member_id: str, error_code: str = "NONE", **more: FieldValue) -> dict
 
 def conversation(actors: dict[str, str] | None = None) -> Canonicaliser:
     return Canonicaliser(groups={"kc-3f2.join.main": "main", "kc-3f2.join.main.x": "x"}, actors=actors)
+
+
+def canonical(api: str, fields: dict[str, FieldValue], canon: Canonicaliser | None = None) -> Json:
+    """Return the canonical form of an answer to ana."""
+    return (canon or conversation()).canonical(actor="ana", api=api, fields=fields)
 
 
 def test_a_member_id_is_named_after_the_actor_that_it_was_given_to() -> None:
@@ -107,49 +113,39 @@ def test_of_two_groups_the_longer_id_is_not_taken_for_the_shorter() -> None:
 def test_hosts_ports_and_nodes_become_constants_and_none_stays_none() -> None:
     found: dict[str, FieldValue] = {"node_id": 7, "host": "10.1.2.3", "port": 41234, "error_code": "NONE"}
     none: dict[str, FieldValue] = {"node_id": -1, "host": "", "port": -1, "error_code": "NONE"}
-    assert conversation().canonical(actor="ana", api="FindCoordinator", fields=found) == {
-        "node_id": 0,
-        "host": "coordinator",
-        "port": 0,
-        "error_code": "NONE",
-    }
-    assert conversation().canonical(actor="ana", api="FindCoordinator", fields=none) == none
+    constant = {"node_id": 0, "host": "coordinator", "port": 0, "error_code": "NONE"}
+    assert canonical("FindCoordinator", found) == constant
+    assert canonical("FindCoordinator", none) == none
 
 
 def test_counters_and_throttle_times_stay() -> None:
     fields: dict[str, FieldValue] = {"throttle_time_ms": 30, "generation_id": 4, "assignment": b"\x01"}
-    canonical = conversation().canonical(actor="ana", api="SyncGroup", fields=fields)
-    assert canonical == {"throttle_time_ms": 30, "generation_id": 4, "assignment": {"$bytes": "01"}}
+    assert canonical("SyncGroup", fields) == {**fields, "assignment": {"$bytes": "01"}}
 
 
 def test_leaving_members_stay_in_the_order_of_the_request() -> None:
     members = [{"member_id": "z"}, {"member_id": "a"}]
-    assert conversation().canonical(actor="ana", api="LeaveGroup", fields={"members": members}) == {
-        "members": members
-    }
+    assert canonical("LeaveGroup", {"members": members}) == {"members": members}
 
 
 def test_partitions_are_sorted_by_number_and_not_by_text() -> None:
     partitions = [{"partition_index": index} for index in (10, 9, 100)]
     topics: FieldValue = [{"name": "z", "partitions": []}, {"name": "a", "partitions": partitions}]
-    canonical = conversation().canonical(actor="ana", api="OffsetCommit", fields={"topics": topics})
-    assert canonical_json(canonical).index('"a"') < canonical_json(canonical).index('"z"')
-    assert '{"partition_index":9},{"partition_index":10},{"partition_index":100}' in canonical_json(canonical)
+    text = canonical_json(canonical("OffsetCommit", {"topics": topics}))
+    assert text.index('"a"') < text.index('"z"')
+    assert '{"partition_index":9},{"partition_index":10},{"partition_index":100}' in text
 
 
 def test_groups_of_others_are_no_part_of_the_conversation() -> None:
     groups = [{"group_id": "somebody-elses"}, {"group_id": "kc-3f2.join.main"}]
-    canonical = conversation().canonical(actor="ana", api="ListGroups", fields={"groups": groups})
-    assert canonical == {"groups": [{"group_id": "group:main"}]}
+    assert canonical("ListGroups", {"groups": groups}) == {"groups": [{"group_id": "group:main"}]}
 
 
 def test_topic_ids_are_named_after_the_topic_that_metadata_tells() -> None:
     canon, topic_id = conversation(), str(UUID(int=7))
-    canon.canonical(
-        actor="ana", api="Metadata", fields={"topics": [{"name": "orders", "topic_id": topic_id}]}
-    )
-    canonical = canon.canonical(actor="ana", api="OffsetFetch", fields={"topics": [{"topic_id": topic_id}]})
-    assert canonical == {"topics": [{"topic_id": "topic:orders"}]}
+    canonical("Metadata", {"topics": [{"name": "orders", "topic_id": topic_id}]}, canon)
+    named = canonical("OffsetFetch", {"topics": [{"topic_id": topic_id}]}, canon)
+    assert named == {"topics": [{"topic_id": "topic:orders"}]}
 
 
 def test_permitted_values_are_named_without_being_learnt() -> None:
@@ -203,9 +199,7 @@ def test_conversations_that_differ_only_in_ids_have_equal_digests(
 
 def test_a_producer_id_is_named_after_the_actor_that_it_was_given_to() -> None:
     canon = conversation()
-    first = canon.canonical(
-        actor="ana", api="InitProducerId", fields={"producer_id": 4711, "producer_epoch": 0}
-    )
+    first = canonical("InitProducerId", {"producer_id": 4711, "producer_epoch": 0}, canon)
     canon.canonical(actor="bob", api="InitProducerId", fields={"producer_id": 4711, "producer_epoch": 1})
     canon.canonical(actor="ana", api="InitProducerId", fields={"producer_id": 4712, "producer_epoch": 0})
     marker: dict[str, FieldValue] = {"markers": [{"producer_id": 4712}, {"producer_id": 9}]}
@@ -216,10 +210,8 @@ def test_a_producer_id_is_named_after_the_actor_that_it_was_given_to() -> None:
 
 
 def test_no_producer_id_stays_none() -> None:
-    refused = conversation().canonical(
-        actor="ana", api="InitProducerId", fields={"producer_id": -1, "producer_epoch": -1}
-    )
-    assert refused == {"producer_id": -1, "producer_epoch": -1}
+    refused: dict[str, FieldValue] = {"producer_id": -1, "producer_epoch": -1}
+    assert canonical("InitProducerId", refused) == refused
 
 
 def test_a_topic_of_the_scenarios_own_that_is_made_anew_is_another() -> None:
@@ -237,8 +229,6 @@ def test_topics_of_others_that_log_directories_list_are_left_out() -> None:
     asked_for: FieldValue = {"name": "orders", "partitions": [{"partition_index": 0}]}
     topics: FieldValue = [asked_for, {"name": "of another scenario", "partitions": []}]
 
-    described = conversation().canonical(
-        actor="ana", api="DescribeLogDirs", fields={"results": [{"error_code": "NONE", "topics": topics}]}
-    )
+    described = canonical("DescribeLogDirs", {"results": [{"error_code": "NONE", "topics": topics}]})
 
     assert described == {"results": [{"error_code": "NONE", "topics": [asked_for]}]}

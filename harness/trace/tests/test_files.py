@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.diff.model import Judgement
-from harness.tests.spark_records import EVENT, FOOTER, JUDGEMENT, RUN
-from harness.trace.events import TraceHeader
+from harness.tests.spark_records import EVENT, FOOTER, JUDGEMENT, REFERENCE, RUN, plain_header
 from harness.trace.files import (
     EventWriter,
     RunFolder,
@@ -25,23 +24,7 @@ from harness.trace.files import (
 )
 from harness.trace.schema import TraceError
 
-HEADER = TraceHeader(
-    run_id="run-1",
-    target="reference",
-    spec="reference",
-    version=None,
-    image=None,
-    profile="3.9",
-    implementation="the reference",
-    bootstrap="in process",
-    broker_config="{}",
-    config_digest="44136fa355b3",
-    api_ranges="{}",
-    notes=("a note",),
-    oracle=None,
-    started_at="2026-01-02T03:04:06Z",
-    start_ms=0.0,
-)
+HEADER = plain_header(REFERENCE)
 
 
 @pytest.fixture
@@ -70,20 +53,13 @@ def test_an_event_is_on_disk_when_write_returns(path: Path) -> None:
         assert read_events(path).events == (EVENT,)
 
 
-def test_a_torn_last_line_is_left_out_and_reported(path: Path) -> None:
+@pytest.mark.parametrize(("lacking", "torn_line"), [(5, 3), (1, None)], ids=["torn", "without its newline"])
+def test_a_torn_last_line_is_left_out_and_reported(path: Path, lacking: int, torn_line: int | None) -> None:
     write(path, 3)
-    path.write_bytes(path.read_bytes()[:-5])
+    path.write_bytes(path.read_bytes()[:-lacking])
     found = read_events(path)
 
-    assert (len(found.events), found.torn_line) == (2, 3)
-
-
-def test_a_last_line_that_only_lacks_its_newline_counts(path: Path) -> None:
-    write(path, 2)
-    path.write_bytes(path.read_bytes()[:-1])
-    found = read_events(path)
-
-    assert (len(found.events), found.torn_line) == (2, None)
+    assert (len(found.events), found.torn_line) == (2 if torn_line else 3, torn_line)
 
 
 def test_a_corrupt_line_anywhere_else_is_refused_with_file_and_line(path: Path) -> None:
