@@ -1,9 +1,14 @@
-"""Events for tests to vary: `replace(BARE, …)` names what the test is about, and nothing else."""
+"""Events, scripts and brokers for tests to vary: `replace(BARE, …)` names what the test is about."""
 
+from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
+from harness.scenario.script import Script
+from harness.targets.base.interface import BrokerDescription
 from harness.trace.events import Event, EventKind
+from harness.trace.files import EventWriter
 
 BARE: Final = Event(
     run_id="run-1",
@@ -42,3 +47,31 @@ ANSWER: Final = replace(
     reencodes=True,
 )
 """A heartbeat was answered."""
+BARE_SCRIPT: Final = Script(
+    id="classic/heartbeat/works",
+    title="It works.",
+    source="KIP-848",
+    clauses=(),
+    needs=(),
+    broker_config={},
+    actors=(),
+    steps=(),
+)
+"""A script in which nothing is said."""
+BARE_BROKER: Final = BrokerDescription(
+    spec="kafka:9.9.9",
+    profile="4.4",
+    implementation="made up",
+    bootstrap="127.0.0.1:9092",
+    broker_config={},
+    api_ranges=(),
+)
+"""A broker of which nothing is known."""
+
+
+def write_events(path: Path, events: Iterable[Event]) -> None:
+    """Write a trace in the place of one that is there."""
+    path.unlink(missing_ok=True)
+    with EventWriter(path) as writer:
+        for event in events:
+            writer.write(event)

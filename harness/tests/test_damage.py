@@ -11,9 +11,10 @@ import pytest
 from harness.races.tests.test_rounds import stored
 from harness.results.exit_code import ExitCode
 from harness.scenario.errors import ScenarioError
-from harness.scenario.script import ActorSheet, Elapse, Script, script_from_json, script_to_json
+from harness.scenario.script import ActorSheet, Elapse, script_from_json, script_to_json
 from harness.tap.tests.test_run import RUN
 from harness.tests.damage import CAPTURED, SCENARIO, VERBS, called, examine, folders
+from harness.tests.made_events import BARE_SCRIPT
 from harness.tests.raced import Shuffled, raced
 from harness.trace.files import RunFolder
 
@@ -32,15 +33,8 @@ SAMPLE = {
     "judge": 30,
 }
 """How many damaged folders each verb gets; a report takes some seconds for each."""
-SCRIPT = Script(
-    id="a/b",
-    title="Time passes.",
-    source="",
-    clauses=(),
-    needs=(),
-    broker_config={},
-    actors=(ActorSheet(name="ana", client_id="ana"),),
-    steps=(Elapse(duration_ms=1),),
+SCRIPT = replace(
+    BARE_SCRIPT, actors=(ActorSheet(name="ana", client_id="ana"),), steps=(Elapse(duration_ms=1),)
 )
 
 

@@ -21,6 +21,7 @@ from harness.tests.diff_traces import (
     trace,
     with_event,
 )
+from harness.tests.made_events import BARE_SCRIPT
 from harness.trace.canonical import FieldValue
 from harness.trace.events import Event, EventKind
 from harness.verdict import DifferenceClass
@@ -276,16 +277,8 @@ def test_a_reference_means_what_was_known_before_the_answer() -> None:
 
 
 def scripted(conversation: Conversation) -> Script:
-    return Script(
-        id="offsets/commit/some",
-        title="Some.",
-        source="KIP-1",
-        clauses=(),
-        needs=(),
-        broker_config={},
-        actors=tuple(conversation.sheets.values()),
-        steps=tuple(conversation.steps),
-    )
+    actors, steps = tuple(conversation.sheets.values()), tuple(conversation.steps)
+    return replace(BARE_SCRIPT, actors=actors, steps=steps)
 
 
 def committed(*partitions: tuple[int, str]) -> dict[str, FieldValue]:

@@ -30,8 +30,6 @@ def starved(
         run_queue_ms=broker_ms,
         stopped_ms=0.0,
         pause_ms=0.0,
-        throttled_ms=None,
-        pressure_ms=None,
     )
     return replace(
         trace()[0],
@@ -248,15 +246,7 @@ def test_what_the_witness_says_is_never_compared() -> None:
 
 
 def test_of_a_broker_out_of_sight_the_reason_says_so() -> None:
-    figures = Starvation(
-        starved_ms=300.0,
-        harness_ms=300.0,
-        run_queue_ms=None,
-        stopped_ms=None,
-        pause_ms=None,
-        throttled_ms=None,
-        pressure_ms=None,
-    )
+    figures = Starvation(starved_ms=300.0, harness_ms=300.0, stopped_ms=None)
     reported = replace(starved(2900, 3178), fields=to_json(figures))
     assert judged(answered_after(3138), reported).judgement.reason.endswith(
         "the machine kept the harness from running for 278 ms (the broker cannot be measured from here)"

@@ -11,9 +11,9 @@ from harness.orchestration.loading_table import LoadingTable
 from harness.scenario.script import DoToBroker, PauseAt, ResumeFrom, Step, step_text
 from harness.targets.base.interface import Breakpoint, BrokerAction
 from harness.tests.completed_runs import completed_run
-from harness.tests.made_events import BARE
+from harness.tests.made_events import BARE, write_events
 from harness.trace.events import Event, EventKind
-from harness.trace.files import EventWriter, RunFolder
+from harness.trace.files import RunFolder
 from harness.trace.schema import TraceError
 
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
@@ -55,10 +55,7 @@ def folder(tmp_path: Path) -> RunFolder:
 
 def table_of(folder: RunFolder, said: Sequence[Event], expected: Sequence[Event]) -> LoadingTable:
     for name, events in ((_TARGET, said), ("reference-2.8.2", expected)):
-        folder.events(name).unlink()
-        with EventWriter(folder.events(name)) as writer:
-            for event in events:
-                writer.write(event)
+        write_events(folder.events(name), events)
     table = LoadingTable()
     table.add(folder)
     return table

@@ -11,6 +11,7 @@ from harness.orchestration.needs import with_needs
 from harness.scenario.fitting import fitted
 from harness.scenario.registry import collect
 from harness.targets.base.interface import BrokerDescription
+from harness.tests.made_events import BARE_BROKER
 
 pytestmark = pytest.mark.slow
 
@@ -20,15 +21,7 @@ DOES_NOT = ("consumer_groups/validation/assignor", "classic/heartbeat/before-ass
 
 
 def described(interval: str | None) -> BrokerDescription:
-    return BrokerDescription(
-        spec="external:127.0.0.1:9092",
-        profile="4.4",
-        implementation="made up",
-        bootstrap="127.0.0.1:9092",
-        broker_config={} if interval is None else {INTERVAL: interval},
-        api_ranges=(),
-        notes=(),
-    )
+    return replace(BARE_BROKER, broker_config={} if interval is None else {INTERVAL: interval})
 
 
 @pytest.mark.parametrize(("interval", "needed"), [("1000", "0"), ("0", None), (None, None)])

@@ -1,5 +1,6 @@
 """What a run is to do, from what a user writes."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -7,11 +8,11 @@ import pytest
 
 from harness.orchestration.plan import PlanError, new_run_id, parse_targets, select_scripts
 from harness.orchestration.run import orchestrate
-from harness.scenario.script import Script
 from harness.tests.completed_runs import Quiet, plan_of
+from harness.tests.made_events import BARE_SCRIPT
 
 SCRIPTS = {
-    name: Script(id=name, title="", source="", clauses=(), needs=(), broker_config={}, actors=(), steps=())
+    name: replace(BARE_SCRIPT, id=name)
     for name in ("classic/join/first", "classic/join/second", "classic/joining/first", "admin/list/all")
 }
 

@@ -108,8 +108,6 @@ def kept(
         run_queue_ms=0.0,
         stopped_ms=broker_ms,
         pause_ms=0.0,
-        throttled_ms=None,
-        pressure_ms=None,
     )
     return WitnessedStretch(begin_ms=begin_ms, end_ms=end_ms, starvation=figures)
 

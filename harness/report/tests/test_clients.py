@@ -45,7 +45,15 @@ from harness.trace.schema import TraceError
 from harness.verdict import Confirmation, Outcome
 
 STATIC_PAGE = "scripts/clients.static.crashes-and-returns.html"
+STATIC_TALK = f"client-talks/clients.static.crashes-and-returns.{KAFKA_NAME}_{PYTHON}.js"
 ANCHOR = f"target-{KAFKA_NAME}_{PYTHON}"
+
+
+def write_conversation(folder: Path, text: str) -> None:
+    """Write what the clients of the red script said."""
+    path = ClientsFiles(folder).conversation_dir(KAFKA_NAME, STATIC, PYTHON) / CONVERSATION_FILE
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
 
 
 @pytest.fixture(name="both")
@@ -115,20 +123,15 @@ def test_whatever_was_sent_is_text_on_the_pages(tmp_path: Path) -> None:
     made.seen = {HOSTILE: [HOSTILE]}
     made.replay = [finding(STATIC, PYTHON, group=HOSTILE, says=HOSTILE)]
     folder = made.write(tmp_path / "run")
-    conversation = ClientsFiles(folder).conversation_dir(KAFKA_NAME, STATIC, PYTHON) / CONVERSATION_FILE
-    conversation.parent.mkdir(parents=True)
-    conversation.write_text(
-        json.dumps({"client": HOSTILE, "event": HOSTILE, "at_ms": 1200.5, "says": HOSTILE}) + "\n"
-    )
+    said = {"client": HOSTILE, "event": HOSTILE, "at_ms": 1200.5, "says": HOSTILE}
+    write_conversation(folder, json.dumps(said) + "\n")
     write_report(folder)
 
     assert HOSTILE in Page(folder / STATIC_PAGE).words
     for path, scripts in ((folder / "index.html", 2), (folder / STATIC_PAGE, 3)):
         tags = Page(path).tags
         assert (tags.count("script"), tags.count("img")) == (scripts, 0)
-    loaded = (
-        folder / "client-talks" / f"clients.static.crashes-and-returns.{KAFKA_NAME}_{PYTHON}.js"
-    ).read_text()
+    loaded = (folder / STATIC_TALK).read_text()
     assert "taken" in loaded
     assert "<" not in loaded
     assert "<script>" not in (folder / "summary.md").read_text()
@@ -136,23 +139,17 @@ def test_whatever_was_sent_is_text_on_the_pages(tmp_path: Path) -> None:
 
 def test_only_a_newline_ends_a_line_and_one_that_is_torn_is_left_out(tmp_path: Path) -> None:
     broken = "one\u2028two\x85three"
-    made = red()
-    folder = made.write(tmp_path / "run")
-    conversation = ClientsFiles(folder).conversation_dir(KAFKA_NAME, STATIC, PYTHON) / CONVERSATION_FILE
-    conversation.parent.mkdir(parents=True)
+    folder = red().write(tmp_path / "run")
     line = json.dumps({"client": "ana", "event": "error", "at_ms": 1.0, "says": broken}, ensure_ascii=False)
-    conversation.write_text(f'{line}\n{{"client": "ana", "ev')
+    write_conversation(folder, f'{line}\n{{"client": "ana", "ev')
     write_report(folder)
 
-    page = folder / "client-talks" / f"clients.static.crashes-and-returns.{KAFKA_NAME}_{PYTHON}.js"
-    assert page.read_text().count("one\\u2028two") == 1
+    assert (folder / STATIC_TALK).read_text().count("one\\u2028two") == 1
 
 
 def test_a_damaged_line_of_what_clients_said_is_named(tmp_path: Path) -> None:
     folder = red().write(tmp_path / "run")
-    conversation = ClientsFiles(folder).conversation_dir(KAFKA_NAME, STATIC, PYTHON) / CONVERSATION_FILE
-    conversation.parent.mkdir(parents=True)
-    conversation.write_text('{"client": "ana"}\n{"event": 1}\n')
+    write_conversation(folder, '{"client": "ana"}\n{"event": 1}\n')
 
     with pytest.raises(TraceError, match=r"talk\.jsonl:2 is damaged"):
         write_report(folder)

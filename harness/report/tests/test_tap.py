@@ -11,10 +11,12 @@ from harness.report.model.tapped_conversation_data import error_codes, heard
 from harness.report.site.tap_page import tap_site
 from harness.results.exit_code import ExitCode
 from harness.tests.in_process import CommandLine
-from harness.tests.made_events import BARE
+from harness.tests.made_events import BARE, write_events
 from harness.tests.report_hostile import HOSTILE
-from harness.trace.events import Event, EventKind, RunFooter, RunHeader, RunKind, TraceHeader
-from harness.trace.files import EventWriter, RunFolder, write_records
+from harness.tests.report_run import FOOTER, HEADER
+from harness.tests.spark_records import KAFKA, plain_header
+from harness.trace.events import Event, EventKind, RunKind
+from harness.trace.files import RunFolder, write_records
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
@@ -57,39 +59,19 @@ EVENTS = (
 @pytest.fixture(name="folder")
 def _folder(tmp_path: Path) -> RunFolder:
     folder = RunFolder.create(tmp_path, "tapped")
+    command = f"kafka-conformance tap {HOSTILE}"
     folder.write_run(
-        RunHeader(
-            run_id="tapped", format_version=2, started_at="2026-11-21T14:05:09Z", harness_version="0.1.0",
-            harness_commit=None, scenario_digest="", shard=None, merged_from=(), targets=(TARGET,),
-            machine="one", command=f"kafka-conformance tap {HOSTILE}", kind=RunKind.TAP.value,
-        )
-    )  # fmt: skip
-    folder.write_headers(
-        TARGET,
-        [
-            TraceHeader(
-                run_id="tapped", target=TARGET, spec="kafka:3.9.2", version="3.9.2", image=None,
-                profile="3.9.2", implementation="Apache Kafka", bootstrap="127.0.0.1:9092",
-                broker_config="{}", config_digest="", api_ranges="{}", notes=(), oracle=None,
-                started_at="2026-11-21T14:05:09Z", start_ms=0.0,
-            )
-        ],
-    )  # fmt: skip
-    with EventWriter(folder.events(TARGET)) as writer:
-        for each in EVENTS:
-            writer.write(each)
+        replace(HEADER, run_id="tapped", targets=(TARGET,), command=command, kind=RunKind.TAP.value)
+    )
+    folder.write_headers(TARGET, [replace(plain_header(KAFKA), run_id="tapped", oracle=None)])
+    write_events(folder.events(TARGET), EVENTS)
     folder.events(TARGET).with_name("journal.bin").touch()
     violation = Violation(
         invariant=Invariant.ONE_OWNER, party=AtFault.COORDINATOR, run_id="tapped", target=TARGET,
         scenario_id="tap", group_id=HOSTILE, sequence=3, at_ms=3.0, detail=HOSTILE,
     )  # fmt: skip
     write_records(folder.path / "violations.jsonl", [violation])
-    folder.write_footer(
-        RunFooter(
-            run_id="tapped", finished_at="2026-11-21T14:06:09Z", ended="complete", scenario_count=1,
-            drive_ms="{}", event_counts="{}",
-        )
-    )  # fmt: skip
+    folder.write_footer(replace(FOOTER, run_id="tapped", scenario_count=1, event_counts="{}"))
     return folder
 
 
@@ -132,10 +114,7 @@ def test_how_a_connection_ended_is_reported_where_it_has_whatever_came_last(
 ) -> None:
     end = event(EventKind.CLOSED, None, None, 7, note="by the broker: closed")
     later = event(last, "Heartbeat", {"error_code": "NONE"}, 8, note="of the frame")
-    folder.events(TARGET).unlink()
-    with EventWriter(folder.events(TARGET)) as writer:
-        for each in (*EVENTS[:-1], *([end] if is_over else []), later):
-            writer.write(each)
+    write_events(folder.events(TARGET), (*EVENTS[:-1], *([end] if is_over else []), later))
 
     line = tap_site(folder).read_text().partition("<summary>")[2].partition("</summary>")[0]
 
@@ -148,13 +127,12 @@ def test_what_is_broken_and_refused_stands_with_its_connection_and_not_all_are_l
 ) -> None:
     monkeypatch.setattr("harness.report.site.tap_page.CONNECTION_COUNT_MAX", 2)
     mixed = {"error_code": "NONE", "topics": [{"error_code": "UNKNOWN_TOPIC_ID"}]}
-    folder.events(TARGET).unlink()
-    with EventWriter(folder.events(TARGET)) as writer:
-        for each in EVENTS[:-1]:
-            writer.write(each)
-        writer.write(event(EventKind.REQUEST, "OffsetFetch", {}, 6, connection="2 node 1"))
-        writer.write(event(EventKind.RESPONSE, "OffsetFetch", mixed, 7, connection="2 node 1"))
-        writer.write(event(EventKind.REQUEST, "OffsetFetch", {}, 8, connection="3 node 1"))
+    later = (
+        event(EventKind.REQUEST, "OffsetFetch", {}, 6, connection="2 node 1"),
+        event(EventKind.RESPONSE, "OffsetFetch", mixed, 7, connection="2 node 1"),
+        event(EventKind.REQUEST, "OffsetFetch", {}, 8, connection="3 node 1"),
+    )
+    write_events(folder.events(TARGET), (*EVENTS[:-1], *later))
 
     page = tap_site(folder).read_text()
     first, second = (part.partition("</summary>")[0] for part in page.split("<summary>")[1:])

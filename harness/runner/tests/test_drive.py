@@ -23,6 +23,7 @@ from harness.targets.base.interface import (
     Target,
     TargetError,
 )
+from harness.tests.made_events import BARE_BROKER
 from harness.tests.stages import CLOSE, MemorySession, Responder
 from harness.trace.events import Event, EventKind
 from harness.wire.schema import api_key
@@ -41,14 +42,8 @@ class MemoryBroker(Broker):
 
     @property
     def description(self) -> BrokerDescription:
-        return BrokerDescription(
-            spec="memory",
-            profile="4.4",
-            implementation="memory",
-            bootstrap="nowhere",
-            broker_config=self.broker_config,
-            api_ranges=(ApiRange(api_key=api_key("Heartbeat"), min_version=0, max_version=4),),
-        )
+        served = (ApiRange(api_key=api_key("Heartbeat"), min_version=0, max_version=4),)
+        return replace(BARE_BROKER, spec="memory", broker_config=self.broker_config, api_ranges=served)
 
     def open_session(self, scenario_id: str) -> BrokerSession:
         return MemorySession(self.responder)

@@ -1,5 +1,7 @@
 """Where in the offsets topic groups are, and ids that are where a script wants them."""
 
+from dataclasses import replace
+
 import pytest
 
 from harness.runner.placing import group_ids, num_partitions, why_not_placeable
@@ -17,6 +19,7 @@ from harness.scenario import (
 from harness.scenario.script import script_from_json, script_to_json
 from harness.targets.base.interface import BrokerDescription
 from harness.targets.base.java_hash import partition_of
+from harness.tests.made_events import BARE_BROKER
 
 NEEDS = (Capability.RESTART, Capability.WRITE_LOG, Capability.PAUSE_AT_LOADING)
 
@@ -37,14 +40,7 @@ def script(*, is_placed: bool = True) -> Script:
 
 def description(**properties: str) -> BrokerDescription:
     config = {name.replace("_", "."): value for name, value in properties.items()}
-    return BrokerDescription(
-        spec="kafka:1.2.3",
-        profile="3.9",
-        implementation="",
-        bootstrap="",
-        broker_config=config,
-        api_ranges=(),
-    )
+    return replace(BARE_BROKER, broker_config=config)
 
 
 @pytest.mark.parametrize(

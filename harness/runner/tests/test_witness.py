@@ -178,15 +178,9 @@ def test_of_a_broker_out_of_sight_only_the_loop_is_reported_and_it_says_so() -> 
     assert reported.words().endswith("the harness 400 ms; the broker cannot be measured from here")
 
 
-def figures(starved_ms: float) -> Starvation:
+def figures(stopped_ms: float) -> Starvation:
     return Starvation(
-        starved_ms=starved_ms,
-        harness_ms=0.0,
-        run_queue_ms=0.0,
-        stopped_ms=starved_ms,
-        pause_ms=0.0,
-        throttled_ms=None,
-        pressure_ms=None,
+        starved_ms=stopped_ms, harness_ms=0.0, run_queue_ms=0.0, stopped_ms=stopped_ms, pause_ms=0.0
     )
 
 

@@ -1,5 +1,6 @@
 """The catalogue of clauses: how it is read, and that scenarios and it agree."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from harness.scenario.clauses import lint_clauses, load_clauses
 from harness.scenario.errors import ScenarioError
 from harness.scenario.registry import collect
 from harness.scenario.script import Script
+from harness.tests.made_events import BARE_SCRIPT
 from harness.trace.clause import Clause, Exclusion
 
 SECTION = 'title = "Heartbeat"\n'
@@ -29,17 +31,7 @@ def load(package: Path, text: str, *, name: str = "heartbeat.toml") -> dict[str,
 
 
 def script(*clauses: str) -> Script:
-    return Script(
-        id="classic/heartbeat/works",
-        title="It works.",
-        notes="",
-        source="KIP-848",
-        clauses=clauses,
-        needs=(),
-        broker_config={},
-        actors=(),
-        steps=(),
-    )
+    return replace(BARE_SCRIPT, clauses=clauses)
 
 
 def test_a_row_is_read_with_its_section(package: Path) -> None:

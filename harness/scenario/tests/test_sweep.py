@@ -1,5 +1,7 @@
 """Sweeps: one text, a scenario for each version of an API."""
 
+from dataclasses import replace
+
 import pytest
 
 from harness.orchestration.plan import select_scripts
@@ -9,7 +11,6 @@ from harness.scenario import (
     ScenarioError,
     Sweep,
     ask,
-    expect,
     record,
     record_each,
     scenario,
@@ -17,6 +18,7 @@ from harness.scenario import (
 )
 from harness.scenario.registry import ScenarioFunction, SweptFunction
 from harness.targets.base.interface import ApiRange, BrokerDescription
+from harness.tests.made_events import BARE_BROKER
 from harness.wire.schema import api_key
 
 BEATS = Sweep(api="Heartbeat", lowest=1, highest=3)
@@ -27,9 +29,8 @@ def beat(conversation: Conversation, version: int) -> None:
 
     So it is in v{version} alone.
     """
-    ana = conversation.actor("ana")
-    ana.sends(ask.heartbeat(version=version, member_id="nobody", generation_id=1))
-    ana.receives(expect.heartbeat(error_code="UNKNOWN_MEMBER_ID"))
+    heartbeat = ask.heartbeat(version=version, member_id="nobody", generation_id=1)
+    conversation.actor("ana").asks(heartbeat, error_code="UNKNOWN_MEMBER_ID")
 
 
 def swept(function: SweptFunction, versions: Sweep = BEATS) -> SweptFunction:
@@ -44,12 +45,12 @@ def swept(function: SweptFunction, versions: Sweep = BEATS) -> SweptFunction:
 
 def test_a_sweep_is_a_scenario_for_each_version() -> None:
     scripts = record_each(swept(beat))
-    assert [script.id for script in scripts] == [f"classic/test/beat/v{version}" for version in (1, 2, 3)]
-    assert [script.title for script in scripts] == [
-        f"Heartbeat v{version} of nobody is refused." for version in (1, 2, 3)
-    ]
-    assert [script.notes for script in scripts] == [f"So it is in v{version} alone." for version in (1, 2, 3)]
-    assert [script.api_versions for script in scripts] == [(("Heartbeat", version),) for version in (1, 2, 3)]
+    assert len(scripts) == 3
+    for version, script in enumerate(scripts, start=1):
+        assert script.id == f"classic/test/beat/v{version}"
+        assert script.title == f"Heartbeat v{version} of nobody is refused."
+        assert script.notes == f"So it is in v{version} alone."
+        assert script.api_versions == (("Heartbeat", version),)
     assert {(script.source, script.clauses) for script in scripts} == {("KIP-1", ("HB-05",))}
 
 
@@ -115,50 +116,32 @@ def test_a_sweep_is_chosen_as_a_whole_or_by_version(pattern: str, chosen: list[s
     assert [name.rsplit("/", 1)[1] for name in select_scripts(scripts, [pattern])] == chosen
 
 
-def test_an_early_form_of_consumer_groups_is_none() -> None:
+def serving(api: str, min_version: int, max_version: int) -> BrokerDescription:
+    served = ApiRange(api_key=api_key(api), min_version=min_version, max_version=max_version)
+    return replace(BARE_BROKER, api_ranges=(served,))
+
+
+@pytest.mark.parametrize(
+    ("broker", "why_not"),
+    [
+        (BARE_BROKER, "kafka:9.9.9 does not serve ConsumerGroupHeartbeat"),
+        (
+            serving("ConsumerGroupHeartbeat", 0, 0),
+            "kafka:9.9.9 serves an early form of consumer groups, of before Kafka 4.0",
+        ),
+        (serving("ConsumerGroupHeartbeat", 0, 1), None),
+    ],
+)
+def test_an_early_form_of_consumer_groups_is_none(broker: BrokerDescription, why_not: str | None) -> None:
     def heartbeats(conversation: Conversation) -> None:
         """A stranger is refused."""
         conversation.member("ana").heartbeats(version=0, epoch=1, error_code="GROUP_ID_NOT_FOUND")
 
     script = record(scenario("consumer_groups/test/early", source="GroupMetadataManager#x")(heartbeats))
-    found = [
-        why_not_applicable(
-            script,
-            (),
-            BrokerDescription(
-                spec="kafka:9.9.9",
-                implementation="kafka",
-                profile="4.4",
-                bootstrap="localhost:9",
-                api_ranges=ranges,
-                broker_config={},
-            ),
-        )
-        for ranges in (
-            (),
-            (ApiRange(api_key=api_key("ConsumerGroupHeartbeat"), min_version=0, max_version=0),),
-            (ApiRange(api_key=api_key("ConsumerGroupHeartbeat"), min_version=0, max_version=1),),
-        )
-    ]
-    assert found == [
-        "kafka:9.9.9 does not serve ConsumerGroupHeartbeat",
-        "kafka:9.9.9 serves an early form of consumer groups, of before Kafka 4.0",
-        None,
-    ]
+    assert why_not_applicable(script, (), broker) == why_not
 
 
 def test_each_version_is_reported_by_itself_what_is_not_served() -> None:
-    key = api_key("Heartbeat")
-    broker = BrokerDescription(
-        spec="kafka:9.9.9",
-        implementation="kafka",
-        profile="4.4",
-        bootstrap="localhost:9",
-        api_ranges=(ApiRange(api_key=key, min_version=2, max_version=4),),
-        broker_config={},
-    )
-    assert [why_not_applicable(script, (), broker) for script in record_each(swept(beat))] == [
-        "kafka:9.9.9 serves Heartbeat v2 to v4, not v1",
-        None,
-        None,
-    ]
+    broker = serving("Heartbeat", 2, 4)
+    reasons = [why_not_applicable(script, (), broker) for script in record_each(swept(beat))]
+    assert reasons == ["kafka:9.9.9 serves Heartbeat v2 to v4, not v1", None, None]

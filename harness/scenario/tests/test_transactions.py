@@ -45,33 +45,20 @@ def a_whole_transaction(conversation: Conversation) -> None:
     """A producer has all builders say what they can, with a topic of its own."""
     ana = conversation.actor("ana")
     topic = conversation.group("topic")
-    ana.sends(ask.init_producer_id())
-    reported = ana.receives(expect.init_producer_id(error_code="NONE", producer_epoch=0))
-    ana.sends(ask.create_topic(topic))
-    ana.receives(expect.create_topic(error_code="NONE"))
-    ana.sends(
-        ask.txn_offset_commit(
-            producer_id=reported["producer_id"],
-            producer_epoch=reported["producer_epoch"] + 1,
-            topics={topic: {0: (1, None)}},
-        )
+    given = ana.asks(ask.init_producer_id(), expect.init_producer_id(error_code="NONE", producer_epoch=0))
+    producer_id, epoch = given["producer_id"], given["producer_epoch"]
+    ana.asks(ask.create_topic(topic), expect.create_topic(error_code="NONE"))
+    commit = ask.txn_offset_commit(
+        producer_id=producer_id, producer_epoch=epoch + 1, topics={topic: {0: (1, None)}}
     )
-    ana.receives(expect.txn_offset_commit({topic: {0: "NONE"}}))
-    ana.sends(
-        ask.write_txn_markers(
-            producer_id=reported["producer_id"],
-            producer_epoch=reported["producer_epoch"],
-            committed=True,
-            topics={"__consumer_offsets": (0,)},
-        )
-    )
-    ana.receives(expect.write_txn_markers({"__consumer_offsets": {0: "NONE"}}))
-    ana.sends(ask.end_txn(producer_id=reported["producer_id"], producer_epoch=0, committed=False))
-    ana.receives(expect.end_txn(error_code="NONE"))
-    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={topic: {0: 1}}))
-    ana.receives(expect.offset_commit({topic: {0: "NONE"}}))
-    ana.sends(ask.delete_topic(topic))
-    ana.receives(expect.delete_topic(error_code="NONE"))
+    ana.asks(commit, expect.txn_offset_commit({topic: {0: "NONE"}}))
+    log = {"__consumer_offsets": (0,)}
+    markers = ask.write_txn_markers(producer_id=producer_id, producer_epoch=epoch, committed=True, topics=log)
+    ana.asks(markers, expect.write_txn_markers({"__consumer_offsets": {0: "NONE"}}))
+    ana.asks(ask.end_txn(producer_id=producer_id, producer_epoch=0, committed=False), error_code="NONE")
+    plain_commit = ask.offset_commit(generation_id=-1, member_id="", topics={topic: {0: 1}})
+    ana.asks(plain_commit, expect.offset_commit({topic: {0: "NONE"}}))
+    ana.asks(ask.delete_topic(topic), expect.delete_topic(error_code="NONE"))
 
 
 def test_a_transaction_is_reported_in_the_scenarios_own_names() -> None:

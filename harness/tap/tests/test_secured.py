@@ -11,7 +11,7 @@ import pytest
 from harness.tap import Tap
 from harness.tap.framing import Dialogue, RequestStream
 from harness.tap.run import TapPlan, is_secured
-from harness.targets.base.interface import BrokerDescription, TargetError
+from harness.targets.base.interface import TargetError
 from harness.targets.base.layout import Endpoint, Layout
 from harness.targets.external.guard import Guard
 from harness.targets.external.namespace import Namespace, TopicNames
@@ -20,6 +20,7 @@ from harness.targets.external.target import ExternalBroker, ExternalTarget
 from harness.targets.secured.properties import PROPERTY_PREFIX, security_of
 from harness.targets.secured.security import PLAINTEXT, Security
 from harness.tests.certificates import Authority
+from harness.tests.made_events import BARE_BROKER
 from harness.tests.small_secured_server import PASSWORD, USER, SmallServer, small_server
 from harness.tests.tapped import RUN_ID, TARGET, connected, framed, request
 
@@ -106,14 +107,6 @@ def tap_plan(listen: str, out: Path) -> TapPlan:
 
 def external_broker(security: Security) -> ExternalBroker:
     namespace = Namespace.new("run")
-    description = BrokerDescription(
-        spec="external:127.0.0.1:9092",
-        profile="3.9",
-        implementation="",
-        bootstrap="127.0.0.1:9092",
-        broker_config={},
-        api_ranges=(),
-    )
     run_namespace = RunNamespace(
         namespace=namespace,
         guard=Guard(namespace=namespace),
@@ -121,7 +114,7 @@ def external_broker(security: Security) -> ExternalBroker:
         topics=TopicNames(namespace, ()),
         security=security,
     )
-    return ExternalBroker(description, run_namespace)
+    return ExternalBroker(BARE_BROKER, run_namespace)
 
 
 @pytest.mark.parametrize("cut", [1, 5, 11, 12, 13, 30, 1000])
