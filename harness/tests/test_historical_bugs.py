@@ -28,7 +28,7 @@ OLDEST: Final = "2.4.1"
 PAGE: Final = CHECKOUT / "docs/historical-bugs.md"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Bug:
     """A fault that a release had and the next one had not, and the scenario that shows it."""
 
@@ -45,172 +45,39 @@ class Bug:
 
 
 HISTORY: Final = (
+    Bug("KAFKA-10239", "regressions/kafka-10239/static-member-described-before-v4", "2.5.0", "2.5.1"),
+    Bug("pull request 8485", "offsets/delete/two-partitions", "2.5.1", "2.6.0"),
+    Bug("KAFKA-9885", "regressions/kafka-9885/room-for-an-id-given-before", "2.5.1", "2.6.0"),
+    Bug("KAFKA-10284", "static_membership/restart/changed-protocol", "2.6.0", "2.6.1"),
+    Bug("KAFKA-12890", "classic/sync/follower-never-syncs", "2.8.0", "2.8.1"),
+    Bug("pull request 9958", "regressions/pr-9958/pending-id-leaves-with-an-instance-id", "2.8.2", "3.0.2"),
+    Bug("pull request 9958", "transactions/member/half-named", "2.8.2", "3.0.2"),
     Bug(
-        number="KAFKA-10239",
-        scenario="regressions/kafka-10239/static-member-described-before-v4",
-        affected="2.5.0",
-        fixed="2.5.1",
+        "KIP-814", "static_membership/restart/leader-skips-assignment", "3.1.2", "3.2.3", is_of_a_version=True
     ),
-    Bug(
-        number="pull request 8485", scenario="offsets/delete/two-partitions", affected="2.5.1", fixed="2.6.0"
-    ),
-    Bug(
-        number="KAFKA-9885",
-        scenario="regressions/kafka-9885/room-for-an-id-given-before",
-        affected="2.5.1",
-        fixed="2.6.0",
-    ),
-    Bug(
-        number="KAFKA-10284",
-        scenario="static_membership/restart/changed-protocol",
-        affected="2.6.0",
-        fixed="2.6.1",
-    ),
-    Bug(number="KAFKA-12890", scenario="classic/sync/follower-never-syncs", affected="2.8.0", fixed="2.8.1"),
-    Bug(
-        number="pull request 9958",
-        scenario="regressions/pr-9958/pending-id-leaves-with-an-instance-id",
-        affected="2.8.2",
-        fixed="3.0.2",
-    ),
-    Bug(
-        number="pull request 9958", scenario="transactions/member/half-named", affected="2.8.2", fixed="3.0.2"
-    ),
-    Bug(
-        number="KIP-814",
-        scenario="static_membership/restart/leader-skips-assignment",
-        affected="3.1.2",
-        fixed="3.2.3",
-        is_of_a_version=True,
-    ),
-    Bug(
-        number="KAFKA-14422",
-        scenario="regressions/kafka-14422/leader-before-v5-of-a-static-member",
-        affected="3.3.1",
-        fixed="3.3.2",
-    ),
-    Bug(
-        number="KAFKA-15755",
-        scenario="regressions/kafka-15755/refused-leave-before-v3",
-        affected="3.5.1",
-        fixed="3.5.2",
-    ),
-    Bug(
-        number="KAFKA-15755",
-        scenario="regressions/kafka-15755/refused-leave-before-v3",
-        affected="3.6.0",
-        fixed="3.6.1",
-    ),
-    Bug(number="KAFKA-19163", scenario="transactions/expiry/pending-only", affected="4.0.0", fixed="4.0.1"),
-    Bug(
-        number="KAFKA-19274",
-        scenario="regressions/kafka-19274/groups-go-with-their-log",
-        affected="4.0.0",
-        fixed="4.0.1",
-    ),
-    Bug(
-        number="pull request 20030",
-        scenario="consumer_groups/describe/empty-id",
-        affected="4.0.0",
-        fixed="4.0.1",
-    ),
-    Bug(number="KAFKA-19147", scenario="access/consumer-groups/regex", affected="4.0.0", fixed="4.0.1"),
-    Bug(
-        number="KAFKA-18687",
-        scenario="migration/replace/by-consumer",
-        affected="4.0.0",
-        fixed="4.0.1",
-    ),
-    Bug(
-        number="KAFKA-19546",
-        scenario="migration/replace/other-subscription",
-        affected="4.1.0",
-        fixed="4.1.1",
-    ),
-    Bug(
-        number="KAFKA-19720",
-        scenario="regressions/kafka-19720/classic-successor-of-a-regex",
-        affected="4.1.1",
-        fixed="4.1.2",
-    ),
-    Bug(
-        number="KAFKA-19899",
-        scenario="consumer_groups/regex/cleared-alone",
-        affected="4.1.1",
-        fixed="4.1.2",
-    ),
-    Bug(
-        number="KAFKA-19862",
-        scenario="loading/unreadable/partition-handed-over",
-        affected="4.1.1",
-        fixed="4.1.2",
-    ),
-    Bug(
-        number="KAFKA-19449",
-        scenario="consumer_groups/given-up/own-again",
-        affected="4.1.1",
-        fixed="4.1.2",
-    ),
-    Bug(
-        number="KAFKA-19431",
-        scenario="consumer_groups/regex/changed",
-        affected="4.1.2",
-        fixed="4.2.0",
-    ),
-    Bug(
-        number="KAFKA-19233",
-        scenario="consumer_groups/membership/joins-again-later",
-        affected="4.1.2",
-        fixed="4.2.0",
-    ),
-    Bug(
-        number="KAFKA-20066",
-        scenario="consumer_groups/offsets/earlier-epoch",
-        affected="4.2.1",
-        fixed="4.3.0",
-    ),
-    Bug(
-        number="KAFKA-20431",
-        scenario="consumer_groups/reconciliation/described-on-the-way",
-        affected="4.2.1",
-        fixed="4.3.0",
-    ),
-    Bug(
-        number="KAFKA-20640",
-        scenario="migration/policy/disabled-join",
-        affected="4.3.0",
-        fixed="4.3.1",
-    ),
-    Bug(
-        number="KAFKA-20434",
-        scenario="regressions/kafka-20434/successor-with-another-assignor",
-        affected="4.3.1",
-        fixed="4.4.0",
-    ),
-    Bug(
-        number="KAFKA-20442",
-        scenario="consumer_groups/membership/last-leaves",
-        affected="4.3.1",
-        fixed="4.4.0",
-    ),
-    Bug(
-        number="KAFKA-20601",
-        scenario="consumer_groups/membership/full-of-instances",
-        affected="4.3.1",
-        fixed="4.4.0",
-    ),
-    Bug(
-        number="KAFKA-20662",
-        scenario="migration/joins/unreadable-subscription",
-        affected="4.3.1",
-        fixed="4.4.0",
-    ),
-    Bug(
-        number="KAFKA-20747",
-        scenario="consumer_groups/static/renamed",
-        affected="4.3.1",
-        fixed="4.4.0",
-    ),
+    Bug("KAFKA-14422", "regressions/kafka-14422/leader-before-v5-of-a-static-member", "3.3.1", "3.3.2"),
+    Bug("KAFKA-15755", "regressions/kafka-15755/refused-leave-before-v3", "3.5.1", "3.5.2"),
+    Bug("KAFKA-15755", "regressions/kafka-15755/refused-leave-before-v3", "3.6.0", "3.6.1"),
+    Bug("KAFKA-19163", "transactions/expiry/pending-only", "4.0.0", "4.0.1"),
+    Bug("KAFKA-19274", "regressions/kafka-19274/groups-go-with-their-log", "4.0.0", "4.0.1"),
+    Bug("pull request 20030", "consumer_groups/describe/empty-id", "4.0.0", "4.0.1"),
+    Bug("KAFKA-19147", "access/consumer-groups/regex", "4.0.0", "4.0.1"),
+    Bug("KAFKA-18687", "migration/replace/by-consumer", "4.0.0", "4.0.1"),
+    Bug("KAFKA-19546", "migration/replace/other-subscription", "4.1.0", "4.1.1"),
+    Bug("KAFKA-19720", "regressions/kafka-19720/classic-successor-of-a-regex", "4.1.1", "4.1.2"),
+    Bug("KAFKA-19899", "consumer_groups/regex/cleared-alone", "4.1.1", "4.1.2"),
+    Bug("KAFKA-19862", "loading/unreadable/partition-handed-over", "4.1.1", "4.1.2"),
+    Bug("KAFKA-19449", "consumer_groups/given-up/own-again", "4.1.1", "4.1.2"),
+    Bug("KAFKA-19431", "consumer_groups/regex/changed", "4.1.2", "4.2.0"),
+    Bug("KAFKA-19233", "consumer_groups/membership/joins-again-later", "4.1.2", "4.2.0"),
+    Bug("KAFKA-20066", "consumer_groups/offsets/earlier-epoch", "4.2.1", "4.3.0"),
+    Bug("KAFKA-20431", "consumer_groups/reconciliation/described-on-the-way", "4.2.1", "4.3.0"),
+    Bug("KAFKA-20640", "migration/policy/disabled-join", "4.3.0", "4.3.1"),
+    Bug("KAFKA-20434", "regressions/kafka-20434/successor-with-another-assignor", "4.3.1", "4.4.0"),
+    Bug("KAFKA-20442", "consumer_groups/membership/last-leaves", "4.3.1", "4.4.0"),
+    Bug("KAFKA-20601", "consumer_groups/membership/full-of-instances", "4.3.1", "4.4.0"),
+    Bug("KAFKA-20662", "migration/joins/unreadable-subscription", "4.3.1", "4.4.0"),
+    Bug("KAFKA-20747", "consumer_groups/static/renamed", "4.3.1", "4.4.0"),
 )
 ANSWERED: Final = tuple(bug for bug in HISTORY if not bug.is_of_a_version)
 SERVED: Final = tuple(bug for bug in HISTORY if bug.is_of_a_version)
