@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from harness.spark.rows import BehaviourChange, ClauseCoverage
 from harness.spark.trend_rows import (
@@ -15,9 +16,15 @@ from harness.spark.trend_rows import (
 )
 from harness.tests.parquet_rows import write_rows
 from harness.tests.report_run import HEARTBEAT, JAVA, RUN_ID, SCALA
+from harness.trace.schema import ColumnType, columns
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 HOSTILE = "<script>document.title='taken'</script>\"'><img src=x onerror=alert(1)>"
 EARLIER = f"2026-11-20{HOSTILE}"
+
+Row = TypeVar("Row", bound="DataclassInstance")
 
 
 def change_row(**changes: object) -> BehaviourChange:
@@ -138,138 +145,65 @@ def hostile_decision(scenario_id: str) -> dict[str, object]:
     }
 
 
+def hostile_row(row: type[Row], **said: object) -> Row:
+    """Return a row with a script tag for each text that is not said, and with 1 for each number."""
+    usual = {
+        ColumnType.STRING: HOSTILE,
+        ColumnType.INTEGER: 1,
+        ColumnType.NUMBER: 1.0,
+        ColumnType.BOOLEAN: True,
+        ColumnType.STRINGS: (HOSTILE,),
+    }
+    return row(**{each.name: usual[each.type] for each in columns(row)} | said)
+
+
 def write_hostile_trend(folder: Path, scenario_id: str) -> None:
     """Write the tables of two runs, the earlier of which is nowhere to be found."""
-    runs = ((EARLIER, "2026-11-20T00:00:00Z"), (RUN_ID, "2026-11-21T14:05:09Z"))
-    tables = folder / "tables"
-    tables.mkdir(parents=True)
-    write_rows(folder, "run_totals", RunTotal, [_total(*run) for run in runs])
-    write_rows(folder, "verdict_matrix", VerdictCell, [_cell(run_id, scenario_id) for run_id, _ in runs])
-    write_rows(folder, "run_deltas", RunDelta, [_delta(scenario_id)])
-    write_rows(folder, "flake_rates", FlakeRate, [_flake(scenario_id)])
-    write_rows(folder, "signature_ages", SignatureAge, [_age(scenario_id)])
-    write_rows(folder, "first_changed_versions", FirstChangedVersion, [_changed(scenario_id)])
-    write_rows(folder, "slowest_scenarios", SlowScenario, [_slow(scenario_id)])
-
-
-def _delta(scenario_id: str) -> RunDelta:
-    return RunDelta(
-        run_id=RUN_ID,
-        prior_run_id=EARLIER,
-        target=JAVA,
-        scenario_id=scenario_id,
-        delta="newly diverging",
-        is_flaky=True,
-        outcome="diverges",
-        prior_outcome="conforms",
-        signature=HOSTILE,
-        prior_signature=None,
+    (folder / "tables").mkdir(parents=True)
+    about = {"target": JAVA, "scenario_id": scenario_id}
+    none = dict.fromkeys(
+        ("conforms", "not_applicable", "lenient", "indeterminate", "harness_error", "expected", "stale"), 0
     )
-
-
-def _flake(scenario_id: str) -> FlakeRate:
-    return FlakeRate(
-        target=JAVA,
-        scenario_id=scenario_id,
-        run_count=2,
-        failing_count=1,
-        pair_count=1,
-        flip_count=1,
-        flake_rate=1.0,
-        last_flip_run_id=HOSTILE,
-        flaky_count=1,
-        shown_count=1,
-        attempt_count=3,
-    )
-
-
-def _age(scenario_id: str) -> SignatureAge:
-    return SignatureAge(
-        cluster=HOSTILE,
-        api=HOSTILE,
-        api_version=1,
-        difference_class=HOSTILE,
-        field=HOSTILE,
-        expected=HOSTILE,
-        actual=HOSTILE,
-        first_run_id=EARLIER,
-        first_seen_at="2026-11-20T00:00:00Z",
-        last_run_id=RUN_ID,
-        last_seen_at="2026-11-21T14:05:09Z",
-        run_count=2,
-        age=2,
-        runs_since=0,
-        target_count=1,
-        scenario_count=1,
-        targets=(HOSTILE,),
-        scenario_ids=(scenario_id,),
-        difference_count=1,
-        finding_count=1,
-    )
-
-
-def _changed(scenario_id: str) -> FirstChangedVersion:
-    return FirstChangedVersion(
-        scenario_id=scenario_id,
-        family=HOSTILE,
-        oldest_target=HOSTILE,
-        last_same_target=HOSTILE,
-        first_changed_target=HOSTILE,
-        first_changed_run_id=HOSTILE,
-        newest_target=HOSTILE,
-        target_count=2,
-        change_count=1,
-    )
-
-
-def _slow(scenario_id: str) -> SlowScenario:
-    return SlowScenario(
-        target=HOSTILE,
-        place=1,
-        scenario_id=scenario_id,
-        run_count=2,
-        median_ms=1.0,
-        max_ms=2.0,
-        slowest_run_id=HOSTILE,
-    )
-
-
-def _total(run_id: str, started_at: str) -> RunTotal:
-    return RunTotal(
-        run_id=run_id,
-        started_at=started_at,
-        target=HOSTILE,
-        harness_version=HOSTILE,
-        harness_commit=HOSTILE,
-        scenario_digest=HOSTILE,
-        ended=HOSTILE,
-        scenario_count=1,
-        conforms=0,
-        not_applicable=0,
-        lenient=0,
-        indeterminate=0,
-        diverges=1,
-        harness_error=0,
-        expected=0,
-        unexpected=1,
-        stale=0,
-        flaky=1,
-        duration_ms=1.0,
-    )
-
-
-def _cell(run_id: str, scenario_id: str) -> VerdictCell:
-    return VerdictCell(
-        run_id=run_id,
-        target=JAVA,
-        scenario_id=scenario_id,
-        outcome="diverges" if run_id == RUN_ID else "conforms",
-        expectation="unexpected" if run_id == RUN_ID else "expected",
-        signature=HOSTILE,
-        first_step=0,
-        difference_count=1,
-        duration_ms=1.0,
-        confirmation="flaky" if run_id == RUN_ID else "not repeated",
-        shown_count=1,
-        attempt_count=3 if run_id == RUN_ID else 1,
-    )
+    first_run = {"run_id": EARLIER, "started_at": "2026-11-20T00:00:00Z"}
+    last_run = {"run_id": RUN_ID, "started_at": "2026-11-21T14:05:09Z"}
+    first, last = ({"run_id": each, "first_step": 0, **about} for each in (EARLIER, RUN_ID))
+    conforms = {"outcome": "conforms", "expectation": "expected", "confirmation": "not repeated"}
+    diverges = {"outcome": "diverges", "expectation": "unexpected", "confirmation": "flaky"}
+    delta = {"delta": "newly diverging", "outcome": "diverges", "prior_outcome": "conforms"}
+    age = {
+        "first_run_id": EARLIER,
+        "first_seen_at": first_run["started_at"],
+        "last_run_id": RUN_ID,
+        "last_seen_at": last_run["started_at"],
+        "run_count": 2,
+        "age": 2,
+        "runs_since": 0,
+        "scenario_ids": (scenario_id,),
+    }
+    rows: list[tuple[str, list[DataclassInstance]]] = [
+        ("run_totals", [hostile_row(RunTotal, **none, **each) for each in (first_run, last_run)]),
+        (
+            "verdict_matrix",
+            [
+                hostile_row(VerdictCell, **first, **conforms),
+                hostile_row(VerdictCell, **last, **diverges, attempt_count=3),
+            ],
+        ),
+        (
+            "run_deltas",
+            [
+                hostile_row(
+                    RunDelta, **about, **delta, run_id=RUN_ID, prior_run_id=EARLIER, prior_signature=None
+                )
+            ],
+        ),
+        ("flake_rates", [hostile_row(FlakeRate, **about, run_count=2, attempt_count=3)]),
+        ("signature_ages", [hostile_row(SignatureAge, **age)]),
+        (
+            "first_changed_versions",
+            [hostile_row(FirstChangedVersion, scenario_id=scenario_id, target_count=2)],
+        ),
+        ("slowest_scenarios", [hostile_row(SlowScenario, scenario_id=scenario_id, run_count=2, max_ms=2.0)]),
+    ]
+    for table, written in rows:
+        write_rows(folder, table, type(written[0]), written)
