@@ -45,7 +45,7 @@ from harness.trace.schema import TraceError
 from harness.verdict import Confirmation, Outcome
 
 STATIC_PAGE = "scripts/clients.static.crashes-and-returns.html"
-STATIC_TALK = f"client-talks/clients.static.crashes-and-returns.{KAFKA_NAME}_{PYTHON}.js"
+STATIC_CONVERSATION = f"client-talks/clients.static.crashes-and-returns.{KAFKA_NAME}_{PYTHON}.js"
 ANCHOR = f"target-{KAFKA_NAME}_{PYTHON}"
 
 
@@ -131,7 +131,7 @@ def test_whatever_was_sent_is_text_on_the_pages(tmp_path: Path) -> None:
     for path, scripts in ((folder / "index.html", 2), (folder / STATIC_PAGE, 3)):
         tags = Page(path).tags
         assert (tags.count("script"), tags.count("img")) == (scripts, 0)
-    loaded = (folder / STATIC_TALK).read_text()
+    loaded = (folder / STATIC_CONVERSATION).read_text()
     assert "taken" in loaded
     assert "<" not in loaded
     assert "<script>" not in (folder / "summary.md").read_text()
@@ -144,7 +144,7 @@ def test_only_a_newline_ends_a_line_and_one_that_is_torn_is_left_out(tmp_path: P
     write_conversation(folder, f'{line}\n{{"client": "ana", "ev')
     write_report(folder)
 
-    assert (folder / STATIC_TALK).read_text().count("one\\u2028two") == 1
+    assert (folder / STATIC_CONVERSATION).read_text().count("one\\u2028two") == 1
 
 
 def test_a_damaged_line_of_what_clients_said_is_named(tmp_path: Path) -> None:
