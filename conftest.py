@@ -2,6 +2,7 @@
 
 pytest_plugins = [
     "harness.pytest_plugin",
+    "harness.tests.coroutines",
     "harness.tests.left_over",
     "harness.tests.may_start",
     "harness.tests.skipped",

@@ -1,6 +1,5 @@
 """Logs that a broker wrote, read by the reference, and logs that the reference wrote, read by a broker."""
 
-import asyncio
 import json
 import shutil
 import subprocess
@@ -95,74 +94,65 @@ def _agree_on(group: Mapping[str, Any], described: Mapping[str, Any]) -> None:
     ]
 
 
-def test_the_conversation_leaves_a_group_in_each_condition(tmp_path: Path) -> None:
-    async def play() -> None:
-        async with reference_over("4.4", tmp_path / "data", tmp_path, "0") as session:
-            dialogue = Dialogue(await session.connect())
-            await write(dialogue, offset=10)
-            reported = await tell(dialogue)
-        states = {group: dict(reported.groups[group])["group_state"] for group in GROUPS}  # type: ignore[arg-type]
-        assert states == {
-            "stable": "Stable",
-            "simple": "Empty",
-            "left": "Empty",
-            "deleted": "Dead",
-            "txn": "Empty",
-        }
-        assert [reported.offsets["txn", partition][2] for partition in range(3)] == [
-            *("NONE", "NONE", "UNSTABLE_OFFSET_COMMIT")
-        ]
-        assert [reported.offsets["txn", partition][0] for partition in range(2)] == [10, -1]
-
-    asyncio.run(play())
+async def test_the_conversation_leaves_a_group_in_each_condition(tmp_path: Path) -> None:
+    async with reference_over("4.4", tmp_path / "data", tmp_path, "0") as session:
+        dialogue = Dialogue(await session.connect())
+        await write(dialogue, offset=10)
+        reported = await tell(dialogue)
+    states = {group: dict(reported.groups[group])["group_state"] for group in GROUPS}  # type: ignore[arg-type]
+    assert states == {
+        "stable": "Stable",
+        "simple": "Empty",
+        "left": "Empty",
+        "deleted": "Dead",
+        "txn": "Empty",
+    }
+    assert [reported.offsets["txn", partition][2] for partition in range(3)] == [
+        *("NONE", "NONE", "UNSTABLE_OFFSET_COMMIT")
+    ]
+    assert [reported.offsets["txn", partition][0] for partition in range(2)] == [10, -1]
 
 
 @pytest.mark.parametrize(
     ("version", "codec"),
     [("2.8.2", SNAPPY), ("3.9.2", GZIP), ("3.9.2", LZ4), ("4.3.1", ZSTD), ("4.3.1", "0")],
 )
-def test_a_broker_the_reference_and_the_broker_again_carry_on_one_log(
+async def test_a_broker_the_reference_and_the_broker_again_carry_on_one_log(
     version: str, codec: str, tmp_path: Path
 ) -> None:
-    async def play() -> None:
-        data = tmp_path / "data"
-        async with broker_over(version, tmp_path / "broker", codec) as broker:
-            await conversation(broker.open_session("write"), lambda dialogue: write(dialogue, offset=10))
-            given_by_broker = await conversation(broker.open_session("tell"), tell)
-            storage = await stopped(broker)
-            shutil.copytree(storage, data)
-            _agrees(_load(data, version), given_by_broker)
+    data = tmp_path / "data"
+    async with broker_over(version, tmp_path / "broker", codec) as broker:
+        await conversation(broker.open_session("write"), lambda dialogue: write(dialogue, offset=10))
+        given_by_broker = await conversation(broker.open_session("tell"), tell)
+        storage = await stopped(broker)
+        shutil.copytree(storage, data)
+        _agrees(_load(data, version), given_by_broker)
 
-            async with reference_over(version, data, tmp_path, codec) as session:
-                dialogue = Dialogue(await session.connect())
-                assert await tell(dialogue) == given_by_broker
-                await write(dialogue, offset=20)
-                given_by_reference = await tell(dialogue)
-            assert given_by_reference != given_by_broker
+        async with reference_over(version, data, tmp_path, codec) as session:
+            dialogue = Dialogue(await session.connect())
+            assert await tell(dialogue) == given_by_broker
+            await write(dialogue, offset=20)
+            given_by_reference = await tell(dialogue)
+        assert given_by_reference != given_by_broker
 
-            put(data, storage)
-            await started_again(broker)
-            assert await conversation(broker.open_session("tell again"), tell) == given_by_reference
-
-    asyncio.run(play())
+        put(data, storage)
+        await started_again(broker)
+        assert await conversation(broker.open_session("tell again"), tell) == given_by_reference
 
 
 @pytest.mark.parametrize(("version", "codec"), [("2.8.2", LZ4), ("3.9.2", ZSTD), ("4.3.1", SNAPPY)])
-def test_a_broker_reads_what_the_reference_wrote(version: str, codec: str, tmp_path: Path) -> None:
-    async def play() -> None:
-        data = tmp_path / "data"
-        async with reference_over(version, data, tmp_path, codec) as session:
-            dialogue = Dialogue(await session.connect())
-            await write(dialogue, offset=10)
-            await write(dialogue, offset=20)
-            given_by_reference = await tell(dialogue)
-        _agrees(_load(data, version), given_by_reference)
-        async with broker_over(version, tmp_path / "broker", codec) as broker:
-            put(data, await stopped(broker))
-            await started_again(broker)
-            assert await conversation(broker.open_session("tell"), tell) == given_by_reference
-
-    asyncio.run(play())
+async def test_a_broker_reads_what_the_reference_wrote(version: str, codec: str, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    async with reference_over(version, data, tmp_path, codec) as session:
+        dialogue = Dialogue(await session.connect())
+        await write(dialogue, offset=10)
+        await write(dialogue, offset=20)
+        given_by_reference = await tell(dialogue)
+    _agrees(_load(data, version), given_by_reference)
+    async with broker_over(version, tmp_path / "broker", codec) as broker:
+        put(data, await stopped(broker))
+        await started_again(broker)
+        assert await conversation(broker.open_session("tell"), tell) == given_by_reference
 
 
 UNKNOWN_TYPE = (b"\0\x63rest", b"\0\0")
@@ -181,19 +171,16 @@ CUT_SHORT = (b"\0\2\0\4left", b"\0\3\0")
     ],
     ids=["type-2.8.2", "type-3.9.2", "version-3.9.2", "type-4.3.1", "short-4.3.1"],
 )
-def test_a_record_that_is_not_known_has_the_same_effect_on_both(
+async def test_a_record_that_is_not_known_has_the_same_effect_on_both(
     version: str, record: tuple[bytes, bytes], tmp_path: Path
 ) -> None:
-    async def play() -> None:
-        data = tmp_path / "data"
-        async with broker_over(version, tmp_path / "broker", "0") as broker:
-            await conversation(broker.open_session("write"), lambda dialogue: write(dialogue, offset=10))
-            storage = await stopped(broker)
-            _append(storage, *record)
-            shutil.copytree(storage, data)
-            async with reference_over(version, data, tmp_path, "0") as session:
-                given_by_reference = await described(Dialogue(await session.connect()))
-            await started_again(broker)
-            assert await conversation(broker.open_session("tell"), described) == given_by_reference
-
-    asyncio.run(play())
+    data = tmp_path / "data"
+    async with broker_over(version, tmp_path / "broker", "0") as broker:
+        await conversation(broker.open_session("write"), lambda dialogue: write(dialogue, offset=10))
+        storage = await stopped(broker)
+        _append(storage, *record)
+        shutil.copytree(storage, data)
+        async with reference_over(version, data, tmp_path, "0") as session:
+            given_by_reference = await described(Dialogue(await session.connect()))
+        await started_again(broker)
+        assert await conversation(broker.open_session("tell"), described) == given_by_reference

@@ -177,92 +177,84 @@ async def stream(dialogue: Dialogue, member_id: str, epoch: int = 0, tasks: Sequ
 
 
 @pytest.mark.parametrize(("version", "config"), [("4.0.2", {}), ("4.4.0", AT_ONCE)])
-def test_a_reconciliation_goes_on_at_the_reference_and_then_at_the_broker_again(
+async def test_a_reconciliation_goes_on_at_the_reference_and_then_at_the_broker_again(
     version: str, config: Mapping[str, str], tmp_path: Path
 ) -> None:
-    async def play() -> None:
-        data = tmp_path / "data"
-        async with broker_over(version, tmp_path / "broker", "0") as broker:
-            topic_ids = await conversation(
-                broker.open_session("ids"), lambda each: find_topic_ids(each, TOPICS)
-            )
-            members = Members(topic_ids["orders"])
+    data = tmp_path / "data"
+    async with broker_over(version, tmp_path / "broker", "0") as broker:
+        topic_ids = await conversation(broker.open_session("ids"), lambda each: find_topic_ids(each, TOPICS))
+        members = Members(topic_ids["orders"])
 
-            given_by_broker = await conversation(broker.open_session("begin"), members.begin)
-            assert given_by_broker[GROUP]["group_state"] == "Reconciling"
-            storage = await stopped(broker)
-            shutil.copytree(storage, data)
+        given_by_broker = await conversation(broker.open_session("begin"), members.begin)
+        assert given_by_broker[GROUP]["group_state"] == "Reconciling"
+        storage = await stopped(broker)
+        shutil.copytree(storage, data)
 
-            async with reference_over(
-                version, data, tmp_path, "0", topic_ids=topic_ids, config=config
-            ) as session:
-                dialogue = Dialogue(await session.connect())
-                assert await everything(dialogue, CONSUMERS) == given_by_broker
-                await members.settle(dialogue)
-                assert sorted(map(len, members.owned.values())) == [1, 2]
-                await members.join(dialogue, "carl")
-                fullest = max(members.owned, key=lambda each: len(members.owned[each]))
-                assert await members.heartbeat(dialogue, fullest)
-                await static_member(dialogue, "bob", 0)
-                given_by_reference = await everything(dialogue, CONSUMERS)
-            assert given_by_reference[GROUP]["group_state"] == "Reconciling"
+        async with reference_over(
+            version, data, tmp_path, "0", topic_ids=topic_ids, config=config
+        ) as session:
+            dialogue = Dialogue(await session.connect())
+            assert await everything(dialogue, CONSUMERS) == given_by_broker
+            await members.settle(dialogue)
+            assert sorted(map(len, members.owned.values())) == [1, 2]
+            await members.join(dialogue, "carl")
+            fullest = max(members.owned, key=lambda each: len(members.owned[each]))
+            assert await members.heartbeat(dialogue, fullest)
+            await static_member(dialogue, "bob", 0)
+            given_by_reference = await everything(dialogue, CONSUMERS)
+        assert given_by_reference[GROUP]["group_state"] == "Reconciling"
 
-            put(data, storage)
-            await started_again(broker)
+        put(data, storage)
+        await started_again(broker)
 
-            async def end(dialogue: Dialogue) -> None:
-                assert await everything(dialogue, CONSUMERS) == given_by_reference
-                await members.settle(dialogue)
+        async def end(dialogue: Dialogue) -> None:
+            assert await everything(dialogue, CONSUMERS) == given_by_reference
+            await members.settle(dialogue)
 
-            await conversation(broker.open_session("end"), end)
-            assert sorted(members.owned.values()) == [(0,), (1,), (2,)]
-
-    asyncio.run(play())
+        await conversation(broker.open_session("end"), end)
+        assert sorted(members.owned.values()) == [(0,), (1,), (2,)]
 
 
-def test_share_and_streams_groups_go_on_at_the_reference_and_then_at_the_broker_again(tmp_path: Path) -> None:
+async def test_share_and_streams_groups_go_on_at_the_reference_and_then_at_the_broker_again(
+    tmp_path: Path,
+) -> None:
     version = "4.4.0"
     kinds = {SHARED: "Share", STREAMED: "Streams"}
 
-    async def play() -> None:
-        data = tmp_path / "data"
-        async with broker_over(version, tmp_path / "broker", "0") as broker:
-            topic_ids = await conversation(
-                broker.open_session("ids"), lambda each: find_topic_ids(each, TOPICS)
-            )
+    data = tmp_path / "data"
+    async with broker_over(version, tmp_path / "broker", "0") as broker:
+        topic_ids = await conversation(broker.open_session("ids"), lambda each: find_topic_ids(each, TOPICS))
 
-            async def begin(dialogue: Dialogue) -> Mapping[str, Mapping[str, FieldValue]]:
-                await dialogue.learn_versions()
-                await gets_share(dialogue, "ana")
-                await stream(dialogue, "ana")
-                return await everything(dialogue, kinds)
+        async def begin(dialogue: Dialogue) -> Mapping[str, Mapping[str, FieldValue]]:
+            await dialogue.learn_versions()
+            await gets_share(dialogue, "ana")
+            await stream(dialogue, "ana")
+            return await everything(dialogue, kinds)
 
-            given_by_broker = await conversation(broker.open_session("begin"), begin)
-            assert [each["group_state"] for each in given_by_broker.values()] == ["Stable", "Stable"]
-            storage = await stopped(broker)
-            shutil.copytree(storage, data)
+        given_by_broker = await conversation(broker.open_session("begin"), begin)
+        assert [each["group_state"] for each in given_by_broker.values()] == ["Stable", "Stable"]
+        storage = await stopped(broker)
+        shutil.copytree(storage, data)
 
-            async with reference_over(
-                version, data, tmp_path, "0", topic_ids=topic_ids, config=AT_ONCE
-            ) as session:
-                dialogue = Dialogue(await session.connect())
-                assert await everything(dialogue, kinds) == given_by_broker
-                await share(dialogue, "bob", 0)
-                await stream(dialogue, "bob")
-                given_by_reference = await everything(dialogue, kinds)
-            assert [each["group_state"] for each in given_by_reference.values()] == ["Stable", "Reconciling"]
+        async with reference_over(
+            version, data, tmp_path, "0", topic_ids=topic_ids, config=AT_ONCE
+        ) as session:
+            dialogue = Dialogue(await session.connect())
+            assert await everything(dialogue, kinds) == given_by_broker
+            await share(dialogue, "bob", 0)
+            await stream(dialogue, "bob")
+            given_by_reference = await everything(dialogue, kinds)
+        assert [each["group_state"] for each in given_by_reference.values()] == ["Stable", "Reconciling"]
 
-            put(data, storage)
-            await started_again(broker)
+        put(data, storage)
+        await started_again(broker)
 
-            async def end(dialogue: Dialogue) -> Mapping[str, Mapping[str, FieldValue]]:
-                assert await everything(dialogue, kinds) == given_by_reference
-                for member_id in ("ana", "bob"):
-                    await stream(dialogue, member_id, LEAVES)
-                    await share(dialogue, member_id, LEAVES)
-                return await everything(dialogue, kinds)
+        async def end(dialogue: Dialogue) -> Mapping[str, Mapping[str, FieldValue]]:
+            assert await everything(dialogue, kinds) == given_by_reference
+            for member_id in ("ana", "bob"):
+                await stream(dialogue, member_id, LEAVES)
+                await share(dialogue, member_id, LEAVES)
+            return await everything(dialogue, kinds)
 
-            left = await conversation(broker.open_session("end"), end)
-            assert [each["group_state"] for each in left.values()] == ["Empty", "Empty"]
-
-    asyncio.run(play())
+        left = await conversation(broker.open_session("end"), end)
+        assert [each["group_state"] for each in left.values()] == ["Empty", "Empty"]

@@ -184,21 +184,18 @@ def test_a_client_that_says_nonsense_and_one_that_cannot_be_started_leave_a_reas
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_a_client_that_is_killed_answers_no_more(library: str, tmp_path: Path) -> None:
-    async def live_and_die() -> None:
-        kept: list[Message] = []
-        client = await ClientProcess.start(
-            LIBRARIES[library],
-            {"bootstrap_servers": "127.0.0.1:9", "client_id": "ana"},
-            name="ana",
-            log=tmp_path / "ana.log",
-            on_event=lambda *_: None,
-            keep=lambda _, message: kept.append(message),
-        )
-        assert (await client.tell(Verb.STAND_STILL, {}, timeout_s=PATIENCE_S))["facts"] is None
-        await client.kill()
-        with pytest.raises(ClientGone, match="ended with status -9"):
-            await client.tell(Verb.STAND_STILL, {}, timeout_s=PATIENCE_S)
-        assert [sorted(message) for message in kept[:2]] == [["arguments", "id", "verb"], ["facts", "id"]]
-
-    asyncio.run(live_and_die())
+async def test_a_client_that_is_killed_answers_no_more(library: str, tmp_path: Path) -> None:
+    kept: list[Message] = []
+    client = await ClientProcess.start(
+        LIBRARIES[library],
+        {"bootstrap_servers": "127.0.0.1:9", "client_id": "ana"},
+        name="ana",
+        log=tmp_path / "ana.log",
+        on_event=lambda *_: None,
+        keep=lambda _, message: kept.append(message),
+    )
+    assert (await client.tell(Verb.STAND_STILL, {}, timeout_s=PATIENCE_S))["facts"] is None
+    await client.kill()
+    with pytest.raises(ClientGone, match="ended with status -9"):
+        await client.tell(Verb.STAND_STILL, {}, timeout_s=PATIENCE_S)
+    assert [sorted(message) for message in kept[:2]] == [["arguments", "id", "verb"], ["facts", "id"]]

@@ -170,7 +170,7 @@ def test_a_library_without_the_wanted_groups_is_no_verdict(tmp_path: Path) -> No
     assert soak_exit_code(load_clients(tmp_path / "soak")) is ExitCode.NOTHING_RAN
 
 
-def test_what_goes_on_beside_a_failure_is_stopped_before_it_is_reported() -> None:
+async def test_what_goes_on_beside_a_failure_is_stopped_before_it_is_reported() -> None:
     stopped: list[str] = []
 
     async def endures() -> None:
@@ -182,12 +182,9 @@ def test_what_goes_on_beside_a_failure_is_stopped_before_it_is_reported() -> Non
     async def fails() -> None:
         raise TargetError("lost")
 
-    async def both() -> None:
-        with pytest.raises(TargetError, match="lost"):
-            await together(endures(), fails())
-        assert stopped == ["endures"]
-
-    asyncio.run(both())
+    with pytest.raises(TargetError, match="lost"):
+        await together(endures(), fails())
+    assert stopped == ["endures"]
 
 
 def test_an_account_that_does_not_add_up_is_red_on_its_page_and_at_the_end(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """What can be done to real brokers: stopped and started, killed, halted, held, led elsewhere."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -28,36 +29,30 @@ SERVING = "UNKNOWN_MEMBER_ID"
 ELSEWHERE = "NOT_COORDINATOR"
 
 
-def with_broker(
+@asynccontextmanager
+async def started(
     directory: Path,
     target: KafkaTarget,
-    play: Callable[[LocalBroker, BrokerSession], Awaitable[None]],
     breakpoints: Collection[Breakpoint] = (),
     broker_actions: Collection[BrokerAction] = (),
-) -> None:
-    """Let something be played with a broker, and look that nothing is left of it."""
-
-    async def start_and_stop() -> None:
-        broker = await target.start(
-            broker_config={},
-            directory=directory,
-            progress=lambda _: None,
-            breakpoints=breakpoints,
-            broker_actions=broker_actions,
-        )
-        assert isinstance(broker, LocalBroker)
-        session = broker.open_session("any")
-        try:
-            await play(broker, session)
-            assert broker.failure() is None
-        finally:
-            await session.close()
-            await broker.stop()
-        pids.extend(broker.pids)
-
-    pids: list[int] = []
-    asyncio.run(start_and_stop())
-    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+) -> AsyncIterator[tuple[LocalBroker, BrokerSession]]:
+    """Start a broker, and look at the end that nothing is left of it."""
+    broker = await target.start(
+        broker_config={},
+        directory=directory,
+        progress=lambda _: None,
+        breakpoints=breakpoints,
+        broker_actions=broker_actions,
+    )
+    assert isinstance(broker, LocalBroker)
+    session = broker.open_session("any")
+    try:
+        yield broker, session
+        assert broker.failure() is None
+    finally:
+        await session.close()
+        await broker.stop()
+    assert not any(Path(f"/proc/{pid}").exists() for pid in broker.pids)  # noqa: ASYNC240 - no disk
 
 
 async def answer(session: BrokerSession, role: Role = Role.COORDINATOR) -> str | None:
@@ -77,8 +72,10 @@ async def answers(session: BrokerSession, expected: str, role: Role = Role.COORD
 
 
 @pytest.mark.parametrize("version", ["2.8.2", "3.9.2", "4.3.1"])
-def test_a_broker_that_is_paused_in_its_load_loads_until_it_resumes(tmp_path: Path, version: str) -> None:
-    async def play(broker: LocalBroker, session: BrokerSession) -> None:
+async def test_a_broker_that_is_paused_in_its_load_loads_until_it_resumes(
+    tmp_path: Path, version: str
+) -> None:
+    async with started(tmp_path, KafkaTarget(version), breakpoints=[Breakpoint.LOADING]) as (broker, session):
         pids = broker.pids
         await session.pause_at(Breakpoint.LOADING)
         assert await answer(session) == SERVING
@@ -93,12 +90,10 @@ def test_a_broker_that_is_paused_in_its_load_loads_until_it_resumes(tmp_path: Pa
         await answers(session, SERVING)
         assert "group.max.size=3\n" in (tmp_path / "server.properties").read_text()
 
-    with_broker(tmp_path, KafkaTarget(version), play, breakpoints=[Breakpoint.LOADING])
-
 
 @pytest.mark.parametrize("version", ["2.8.2", "3.9.2"])
-def test_a_broker_that_is_killed_comes_back_at_once(tmp_path: Path, version: str) -> None:
-    async def play(broker: LocalBroker, session: BrokerSession) -> None:
+async def test_a_broker_that_is_killed_comes_back_at_once(tmp_path: Path, version: str) -> None:
+    async with started(tmp_path, KafkaTarget(version)) as (_, session):
         await session.carry_out(BrokerAction.KILL, {})
         await answers(session, SERVING)
         # A broker that was killed awaits the end of its former session, which is short therefore.
@@ -112,52 +107,48 @@ def test_a_broker_that_is_killed_comes_back_at_once(tmp_path: Path, version: str
         await session.carry_out(BrokerAction.RESUME, {})
         await answers(session, SERVING)
 
-    with_broker(tmp_path, KafkaTarget(version), play)
 
-
-def test_a_debugger_that_hangs_up_leaves_the_broker_running(tmp_path: Path) -> None:
-    async def play(broker: LocalBroker, session: BrokerSession) -> None:
+async def test_a_debugger_that_hangs_up_leaves_the_broker_running(tmp_path: Path) -> None:
+    async with started(tmp_path, KafkaTarget("3.9.2"), breakpoints=[Breakpoint.LOADING]) as (broker, session):
         await session.pause_at(Breakpoint.LOADING)
         await session.carry_out(BrokerAction.RESTART, {})
         (node,) = broker.nodes
         await node.hang_up()
         await answers(session, SERVING)
 
-    with_broker(tmp_path, KafkaTarget("3.9.2"), play, breakpoints=[Breakpoint.LOADING])
 
-
-def test_a_method_that_a_kafka_lacks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_method_that_a_kafka_lacks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (point,) = code_points("4.3.1", java_coordinator=False).values()
     lacking = CodePoint(class_name=point.class_name, method="load_all")
     monkeypatch.setattr(
         "harness.targets.kafka.local.code_points", lambda *_, **__: {Breakpoint.LOADING: lacking}
     )
 
-    async def play(broker: LocalBroker, session: BrokerSession) -> None:
+    async with started(tmp_path, KafkaTarget("4.3.1"), breakpoints=[Breakpoint.LOADING]) as (_, session):
         await session.pause_at(Breakpoint.LOADING)
         with pytest.raises(TargetError, match=r"CoordinatorLoaderImpl#load_all is not in this Kafka"):
             await session.carry_out(BrokerAction.RESTART, {})
 
-    with_broker(tmp_path, KafkaTarget("4.3.1"), play, breakpoints=[Breakpoint.LOADING])
 
-
-def test_who_listens_for_debuggers_but_is_none_is_reported_from_one(tmp_path: Path) -> None:
+async def test_who_listens_for_debuggers_but_is_none_is_reported_from_one(tmp_path: Path) -> None:
     async def greets(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"SSH-2.0-OpenSSH")
         writer.close()
 
-    async def attach() -> None:
-        async with await asyncio.start_server(greets, "127.0.0.1", 0) as server:
-            port = server.sockets[0].getsockname()[1]
-            with pytest.raises(TargetError, match="does not answer as a debug agent"):
-                await Debugger.attach("127.0.0.1", port, timeout_s=1)
-
-    asyncio.run(attach())
+    async with await asyncio.start_server(greets, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(TargetError, match="does not answer as a debug agent"):
+            await Debugger.attach("127.0.0.1", port, timeout_s=1)
 
 
 @pytest.mark.parametrize("version", ["2.8.2", "4.3.1"])
-def test_in_a_cluster_another_broker_takes_over(tmp_path: Path, version: str) -> None:
-    async def play(broker: LocalBroker, session: BrokerSession) -> None:
+async def test_in_a_cluster_another_broker_takes_over(tmp_path: Path, version: str) -> None:
+    async with started(
+        tmp_path,
+        KafkaTarget(version, node_count=3),
+        breakpoints=[Breakpoint.LOADING],
+        broker_actions=[BrokerAction.DISCONNECT],
+    ) as (broker, session):
         assert (await answer(session), await answer(session, Role.OTHER)) == (SERVING, ELSEWHERE)
         former = broker.address(Role.COORDINATOR)
 
@@ -182,11 +173,3 @@ def test_in_a_cluster_another_broker_takes_over(tmp_path: Path, version: str) ->
         assert broker.address(Role.COORDINATOR) != survivor
         await answers(session, SERVING)
         assert await answer(session, Role.OTHER) == ELSEWHERE
-
-    with_broker(
-        tmp_path,
-        KafkaTarget(version, node_count=3),
-        play,
-        breakpoints=[Breakpoint.LOADING],
-        broker_actions=[BrokerAction.DISCONNECT],
-    )

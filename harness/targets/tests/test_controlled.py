@@ -183,27 +183,24 @@ def test_all_that_stand_still_go_on_and_all_without_a_network_get_it_back() -> N
     ]
 
 
-def test_the_next_coordinator_is_awaited_at_its_breakpoint() -> None:
-    async def play() -> None:
-        notes: list[str] = []
-        broker = broker_of(3, notes)
-        await broker.pause_at(Breakpoint.LOADING, frozenset({7}))
-        assert notes == [f"{each} pause at loading [7]" for each in (1, 2, 3)]
-        notes.clear()
-        await broker.carry_out(BrokerAction.MOVE, {})
-        assert notes == ["2 reached"]
-        await broker.resume_from(Breakpoint.LOADING)
-        notes.clear()
-        await broker.carry_out(BrokerAction.MOVE, {})
-        assert notes == []
-        await broker.carry_out(BrokerAction.PAUSE, {})
-        assert [each.is_paused for each in broker.measured()] == [False, False, True]
-        assert broker.address(Role.COORDINATOR) == ("127.0.0.1", 3)
-        assert broker.address(Role.OTHER) == ("127.0.0.1", 1)
-        await broker.stop()
-        assert notes == ["3 pause", "end"]
-
-    asyncio.run(play())
+async def test_the_next_coordinator_is_awaited_at_its_breakpoint() -> None:
+    notes: list[str] = []
+    broker = broker_of(3, notes)
+    await broker.pause_at(Breakpoint.LOADING, frozenset({7}))
+    assert notes == [f"{each} pause at loading [7]" for each in (1, 2, 3)]
+    notes.clear()
+    await broker.carry_out(BrokerAction.MOVE, {})
+    assert notes == ["2 reached"]
+    await broker.resume_from(Breakpoint.LOADING)
+    notes.clear()
+    await broker.carry_out(BrokerAction.MOVE, {})
+    assert notes == []
+    await broker.carry_out(BrokerAction.PAUSE, {})
+    assert [each.is_paused for each in broker.measured()] == [False, False, True]
+    assert broker.address(Role.COORDINATOR) == ("127.0.0.1", 3)
+    assert broker.address(Role.OTHER) == ("127.0.0.1", 1)
+    await broker.stop()
+    assert notes == ["3 pause", "end"]
 
 
 def test_a_broker_alone_leads_nobody_elsewhere() -> None:

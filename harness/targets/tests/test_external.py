@@ -1,7 +1,8 @@
 """A broker that runs already, whose end no process tells: what becomes of its connections does."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -57,18 +58,16 @@ class _Listener:
         self._server.close()
 
 
-def _run(conversation: Callable[[_Listener, ExternalBroker], Awaitable[None]]) -> None:
-    async def pause_at() -> None:
-        listener = _Listener()
-        port = await listener.start()
-        broker = ExternalBroker(_description(), _external(port))
-        try:
-            await conversation(listener, broker)
-        finally:
-            await broker.stop()
-            listener.stop()
-
-    asyncio.run(pause_at())
+@asynccontextmanager
+async def external() -> AsyncIterator[tuple[_Listener, ExternalBroker]]:
+    listener = _Listener()
+    port = await listener.start()
+    broker = ExternalBroker(_description(), _external(port))
+    try:
+        yield listener, broker
+    finally:
+        await broker.stop()
+        listener.stop()
 
 
 async def _until_gone(broker: ExternalBroker) -> None:
@@ -77,8 +76,8 @@ async def _until_gone(broker: ExternalBroker) -> None:
             await asyncio.sleep(0)
 
 
-def test_a_broker_that_goes_away_is_reported_once_a_connection_was_lost() -> None:
-    async def conversation(listener: _Listener, broker: ExternalBroker) -> None:
+async def test_a_broker_that_goes_away_is_reported_once_a_connection_was_lost() -> None:
+    async with external() as (listener, broker):
         session = broker.open_session("any")
         connection = await session.connect()
         listener.stop()
@@ -90,21 +89,17 @@ def test_a_broker_that_goes_away_is_reported_once_a_connection_was_lost() -> Non
         assert "connection refused" in str(broker.failure())
         await session.close()
 
-    _run(conversation)
 
-
-def test_a_broker_that_accepts_no_more_is_gone() -> None:
-    async def conversation(listener: _Listener, broker: ExternalBroker) -> None:
+async def test_a_broker_that_accepts_no_more_is_gone() -> None:
+    async with external() as (listener, broker):
         listener.stop()
         with pytest.raises(ConnectionLost):
             await broker.open_session("any").connect()
         await _until_gone(broker)
 
-    _run(conversation)
 
-
-def test_a_connection_that_a_broker_closes_is_not_its_end() -> None:
-    async def conversation(listener: _Listener, broker: ExternalBroker) -> None:
+async def test_a_connection_that_a_broker_closes_is_not_its_end() -> None:
+    async with external() as (listener, broker):
         session = broker.open_session("any")
         connection = await session.connect()
         await listener.hang_up()
@@ -115,8 +110,6 @@ def test_a_connection_that_a_broker_closes_is_not_its_end() -> None:
         looking.close()
         assert broker.failure() is None
         await session.close()
-
-    _run(conversation)
 
 
 def test_a_configuration_that_the_reference_refuses_is_reported() -> None:

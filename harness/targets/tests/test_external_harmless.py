@@ -50,55 +50,47 @@ WITH_ENTRIES = {
 
 
 @pytest.mark.broker
-def test_a_run_touches_nothing_of_others(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with stock_brokers("3.9.2", tmp_path, settings=AS_SCRIPTS_WANT) as nodes:
-            host, port = next(iter(nodes.brokers.values())).address
-            address = f"{host}:{port}"
-            with others(address):
-                before = logs(nodes), mentions(nodes), await reported(address)
-                assert sum(map(len, before[0].values())) > 1000
-                plan = plan_of(tmp_path / "reports", [f"external:{address}"])
-                run = await asyncio.to_thread(orchestrate, plan, Quiet())
-                assert (logs(nodes), mentions(nodes), await reported(address)) == before
-                assert await left_on(address) == [f"{MARK}mine", f"{MARK}backup"]
-            judged = {
-                each.scenario_id: each
-                for each in run.checked.judgements
-                if each.target.startswith("external-")
-            }
-            for scenario_id in ("admin/no-log/nobody-coordinates", "transactions/markers/elsewhere"):
-                assert judged[scenario_id].outcome == "not applicable"
-                assert judged[scenario_id].reason.startswith("would touch what is not ours")
-
-    asyncio.run(test())
+async def test_a_run_touches_nothing_of_others(tmp_path: Path) -> None:
+    async with stock_brokers("3.9.2", tmp_path, settings=AS_SCRIPTS_WANT) as nodes:
+        host, port = next(iter(nodes.brokers.values())).address
+        address = f"{host}:{port}"
+        with others(address):
+            before = logs(nodes), mentions(nodes), await reported(address)
+            assert sum(map(len, before[0].values())) > 1000
+            plan = plan_of(tmp_path / "reports", [f"external:{address}"])
+            run = await asyncio.to_thread(orchestrate, plan, Quiet())
+            assert (logs(nodes), mentions(nodes), await reported(address)) == before
+            assert await left_on(address) == [f"{MARK}mine", f"{MARK}backup"]
+        judged = {
+            each.scenario_id: each for each in run.checked.judgements if each.target.startswith("external-")
+        }
+        for scenario_id in ("admin/no-log/nobody-coordinates", "transactions/markers/elsewhere"):
+            assert judged[scenario_id].outcome == "not applicable"
+            assert judged[scenario_id].reason.startswith("would touch what is not ours")
 
 
 @pytest.mark.broker
-def test_a_run_touches_no_group_of_any_type_nor_an_entry_nor_a_configuration(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with stock_brokers("4.4.0", tmp_path, settings=AS_SCRIPTS_WANT | WITH_ENTRIES) as nodes:
-            host, port = next(iter(nodes.brokers.values())).address
-            address = f"{host}:{port}"
-            with others(address):
-                await have_groups_of_every_type(address)
-                before = logs(nodes), mentions(nodes), await reported(address)
-                assert all(before[1][group] for group in OF_TYPES)
-                assert all(f"audit-{kind}" in str(before[2]["list"]) for kind in ("share", "streams"))
-                assert "User:auditor" in str(before[2]["DescribeAcls"])
-                assert "50000" in str(before[2]["DescribeConfigs"])
-                plan = plan_of(tmp_path / "reports", [f"external:{address}"], *OF_NEWER_TYPES)
-                run = await asyncio.to_thread(orchestrate, plan, Quiet())
-                assert (logs(nodes), mentions(nodes), await reported(address)) == before
-                assert await left_on(address) == [f"{MARK}mine", f"{MARK}backup"]
-            applied = {each.scenario_id for each in run.checked.judgements if each.outcome == "conforms"}
-            assert {each.partition("/")[0] for each in applied} >= {
-                "consumer_groups",
-                "share_groups",
-                "streams_groups",
-            }
-
-    asyncio.run(test())
+async def test_a_run_touches_no_group_of_any_type_nor_an_entry_nor_a_configuration(tmp_path: Path) -> None:
+    async with stock_brokers("4.4.0", tmp_path, settings=AS_SCRIPTS_WANT | WITH_ENTRIES) as nodes:
+        host, port = next(iter(nodes.brokers.values())).address
+        address = f"{host}:{port}"
+        with others(address):
+            await have_groups_of_every_type(address)
+            before = logs(nodes), mentions(nodes), await reported(address)
+            assert all(before[1][group] for group in OF_TYPES)
+            assert all(f"audit-{kind}" in str(before[2]["list"]) for kind in ("share", "streams"))
+            assert "User:auditor" in str(before[2]["DescribeAcls"])
+            assert "50000" in str(before[2]["DescribeConfigs"])
+            plan = plan_of(tmp_path / "reports", [f"external:{address}"], *OF_NEWER_TYPES)
+            run = await asyncio.to_thread(orchestrate, plan, Quiet())
+            assert (logs(nodes), mentions(nodes), await reported(address)) == before
+            assert await left_on(address) == [f"{MARK}mine", f"{MARK}backup"]
+        applied = {each.scenario_id for each in run.checked.judgements if each.outcome == "conforms"}
+        assert {each.partition("/")[0] for each in applied} >= {
+            "consumer_groups",
+            "share_groups",
+            "streams_groups",
+        }
 
 
 @pytest.mark.broker
@@ -109,28 +101,27 @@ def test_a_run_touches_no_group_of_any_type_nor_an_entry_nor_a_configuration(tmp
         ("clients", "--client", "confluent-kafka", "clients/rebalance/eager", "clients/delivery/**"),
     ],
 )
-def test_races_and_real_clients_touch_nothing_of_others(command: tuple[str, ...], tmp_path: Path) -> None:
-    async def test() -> None:
-        async with stock_brokers("3.9.2", tmp_path, settings=AS_SCRIPTS_WANT) as nodes:
-            host, port = next(iter(nodes.brokers.values())).address
-            address = f"{host}:{port}"
-            with others(address):
-                before = logs(nodes), await reported(address)
-                options = ["--target", f"external:{address}", "--out", str(tmp_path / "reports")]
-                done = await asyncio.to_thread(
-                    subprocess.run,
-                    [sys.executable, "-m", "harness.cli", *command, *options],
-                    cwd=CHECKOUT,
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                )
-                assert done.returncode == 0, done.stdout + done.stderr
-                assert done.stdout.startswith(f"external:{address} is an external broker")
-                assert (logs(nodes), await reported(address)) == before
-                assert await left_on(address) == [f"{MARK}mine", f"{MARK}backup"]
-
-    asyncio.run(test())
+async def test_races_and_real_clients_touch_nothing_of_others(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    async with stock_brokers("3.9.2", tmp_path, settings=AS_SCRIPTS_WANT) as nodes:
+        host, port = next(iter(nodes.brokers.values())).address
+        address = f"{host}:{port}"
+        with others(address):
+            before = logs(nodes), await reported(address)
+            options = ["--target", f"external:{address}", "--out", str(tmp_path / "reports")]
+            done = await asyncio.to_thread(
+                subprocess.run,
+                [sys.executable, "-m", "harness.cli", *command, *options],
+                cwd=CHECKOUT,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+            assert done.stdout.startswith(f"external:{address} is an external broker")
+            assert (logs(nodes), await reported(address)) == before
+            assert await left_on(address) == [f"{MARK}mine", f"{MARK}backup"]
 
 
 CLASSIC = ("classic/initial-delay/**", "classic/join/**")

@@ -3,7 +3,8 @@
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import MappingProxyType
 
@@ -17,29 +18,25 @@ from harness.targets.base.interface import (
 from harness.targets.external.target import ExternalTarget
 from harness.targets.kafka.local import LocalBroker
 from harness.targets.kafka.released import KafkaTarget
+from harness.tests.completed_runs import processes_of
 from harness.wire.codec import Fields
 
 pytestmark = pytest.mark.broker
 _VERSION = "3.9.2"
 
 
-def _with_broker(
-    directory: Path,
-    play: Callable[[LocalBroker], Awaitable[None]],
-    broker_config: Mapping[str, str] = MappingProxyType({}),
-) -> LocalBroker:
-    async def start_and_stop() -> LocalBroker:
-        broker = await KafkaTarget(_VERSION).start(
-            broker_config=broker_config, directory=directory, progress=lambda _: None
-        )
-        assert isinstance(broker, LocalBroker)
-        try:
-            await play(broker)
-        finally:
-            await broker.stop()
-        return broker
-
-    return asyncio.run(start_and_stop())
+@asynccontextmanager
+async def _started(
+    directory: Path, broker_config: Mapping[str, str] = MappingProxyType({})
+) -> AsyncIterator[LocalBroker]:
+    broker = await KafkaTarget(_VERSION).start(
+        broker_config=broker_config, directory=directory, progress=lambda _: None
+    )
+    assert isinstance(broker, LocalBroker)
+    try:
+        yield broker
+    finally:
+        await broker.stop()
 
 
 def _is_running(pid: int) -> bool:
@@ -50,12 +47,8 @@ def _is_running(pid: int) -> bool:
     return True
 
 
-async def _nothing(broker: LocalBroker) -> None:
-    assert all(_is_running(pid) for pid in broker.pids)
-
-
-def test_a_started_broker_serves_groups_and_has_the_topics_at_once(tmp_path: Path) -> None:
-    async def play(broker: LocalBroker) -> None:
+async def test_a_started_broker_serves_groups_and_has_the_topics_at_once(tmp_path: Path) -> None:
+    async with _started(tmp_path) as broker:
         session = broker.open_session("any")
         dialogue = Dialogue(await session.connect())
         await dialogue.learn_versions()
@@ -69,34 +62,33 @@ def test_a_started_broker_serves_groups_and_has_the_topics_at_once(tmp_path: Pat
         } == dict(CONFORMANCE_TOPICS)
         await session.close()
 
-    broker = _with_broker(tmp_path, play)
-
     assert broker.description.profile == _VERSION
     assert any(api.api_key == 11 for api in broker.description.api_ranges)
 
 
-def test_a_stopped_broker_leaves_its_log_and_no_process(tmp_path: Path) -> None:
-    broker = _with_broker(tmp_path, _nothing)
+async def test_a_stopped_broker_leaves_its_log_and_no_process(tmp_path: Path) -> None:
+    async with _started(tmp_path) as broker:
+        assert all(_is_running(pid) for pid in broker.pids)
 
     assert not any(_is_running(pid) for pid in broker.pids)
     assert "started" in (tmp_path / "server.log").read_text()
-    assert not list(tmp_path.glob("storage-*"))
+    assert not list(tmp_path.glob("storage-*"))  # noqa: ASYNC240 - on a local disk
     assert broker.failure() is None
 
 
-def test_a_killed_broker_tells_the_signal_and_its_last_lines(tmp_path: Path) -> None:
-    async def play(broker: LocalBroker) -> None:
+async def test_a_killed_broker_tells_the_signal_and_its_last_lines(tmp_path: Path) -> None:
+    async with _started(tmp_path) as broker:
         assert broker.failure() is None
         os.kill(broker.pids[-1], signal.SIGKILL)
         while broker.failure() is None:  # noqa: ASYNC110 - a process sets no event
             await asyncio.sleep(0)
         assert "SIGKILL" in (broker.failure() or "")
 
-    _with_broker(tmp_path, play)
 
-
-def test_a_scenarios_configuration_reaches_the_broker_and_an_external_target_reads_it(tmp_path: Path) -> None:
-    async def play(broker: LocalBroker) -> None:
+async def test_a_scenarios_configuration_reaches_the_broker_and_an_external_target_reads_it(
+    tmp_path: Path,
+) -> None:
+    async with _started(tmp_path, {"group.max.size": "3"}) as broker:
         host, _, port = broker.description.bootstrap.partition(":")
         external = await ExternalTarget(host, int(port)).start(
             broker_config={}, directory=tmp_path, progress=lambda _: None
@@ -107,49 +99,27 @@ def test_a_scenarios_configuration_reaches_the_broker_and_an_external_target_rea
         await external.stop()
         assert all(_is_running(pid) for pid in broker.pids)
 
-    _with_broker(tmp_path, play, {"group.max.size": "3"})
 
-
-def test_a_configuration_that_kafka_refuses_is_reported_and_leaves_no_process(tmp_path: Path) -> None:
+async def test_a_configuration_that_kafka_refuses_is_reported_and_leaves_no_process(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match=r"offsets\.topic\.num\.partitions"):
-        _with_broker(tmp_path, _nothing, {"offsets.topic.num.partitions": "0"})
+        async with _started(tmp_path, {"offsets.topic.num.partitions": "0"}):
+            pytest.fail("it cannot start")
 
 
-def test_a_start_that_is_cancelled_leaves_no_process(tmp_path: Path) -> None:
-    pids: list[int] = []
-
-    async def cancel_in_mid_start() -> None:
-        begun = asyncio.Event()
-        start = asyncio.create_task(
-            KafkaTarget(_VERSION).start(
-                broker_config={},
-                directory=tmp_path,
-                progress=lambda text: begun.set() if "starting" in text else None,
-            )
+async def test_a_start_that_is_cancelled_leaves_no_process(tmp_path: Path) -> None:
+    begun = asyncio.Event()
+    start = asyncio.create_task(
+        KafkaTarget(_VERSION).start(
+            broker_config={},
+            directory=tmp_path,
+            progress=lambda text: begun.set() if "starting" in text else None,
         )
-        await begun.wait()
-        while not pids:
-            await asyncio.sleep(0)
-            pids.extend(_processes_reported(tmp_path))
-        start.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await start
-
-    asyncio.run(cancel_in_mid_start())
+    )
+    await begun.wait()
+    while not (pids := processes_of(tmp_path)):  # noqa: ASYNC110 - a process sets no event
+        await asyncio.sleep(0)
+    start.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await start
 
     assert not any(_is_running(pid) for pid in pids)
-
-
-def _processes_reported(directory: Path) -> list[int]:
-    return [
-        int(entry.name)
-        for entry in Path("/proc").iterdir()
-        if entry.name.isdecimal() and str(directory) in _command_line(entry)
-    ]
-
-
-def _command_line(entry: Path) -> str:
-    try:
-        return (entry / "cmdline").read_text()
-    except (ProcessLookupError, FileNotFoundError):
-        return ""

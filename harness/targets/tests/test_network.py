@@ -124,71 +124,59 @@ async def is_refused(port: int) -> bool:
     return False
 
 
-def test_a_node_without_a_network_is_not_reached_and_reaches_nobody() -> None:
-    async def play() -> None:
-        async with two_nodes() as (network, first, to_first, _, to_second):
-            client = await asyncio.open_connection(HOST, to_first)
-            await first.connect(to_second)
-            assert [await echoed(client, "a"), await first.hears("b")] == ["a", "b"]
+async def test_a_node_without_a_network_is_not_reached_and_reaches_nobody() -> None:
+    async with two_nodes() as (network, first, to_first, _, to_second):
+        client = await asyncio.open_connection(HOST, to_first)
+        await first.connect(to_second)
+        assert [await echoed(client, "a"), await first.hears("b")] == ["a", "b"]
 
-            network.disconnect(1)
-            assert await echoed(client, "c") == "closed"
-            assert await first.hears_nothing("d")
-            assert await is_refused(to_first)
-            await first.connect(to_second)
-            assert await first.hears("e") in ("refused", "closed")
-            # Those that have a network do not notice.
-            other = await asyncio.open_connection(HOST, to_second)
-            assert await echoed(other, "f") == "f"
+        network.disconnect(1)
+        assert await echoed(client, "c") == "closed"
+        assert await first.hears_nothing("d")
+        assert await is_refused(to_first)
+        await first.connect(to_second)
+        assert await first.hears("e") in ("refused", "closed")
+        # Those that have a network do not notice.
+        other = await asyncio.open_connection(HOST, to_second)
+        assert await echoed(other, "f") == "f"
 
-            for _, writer in (client, other):
-                writer.close()
-
-    asyncio.run(play())
+        for _, writer in (client, other):
+            writer.close()
 
 
-def test_what_was_said_without_a_network_is_lost_and_then_all_begins_anew() -> None:
-    async def play() -> None:
-        async with two_nodes() as (network, first, to_first, second, to_second):
-            await second.connect(to_first)
-            assert await second.hears("a") == "a"
-            network.disconnect(1)
-            assert await second.hears_nothing("lost")
+async def test_what_was_said_without_a_network_is_lost_and_then_all_begins_anew() -> None:
+    async with two_nodes() as (network, first, to_first, second, to_second):
+        await second.connect(to_first)
+        assert await second.hears("a") == "a"
+        network.disconnect(1)
+        assert await second.hears_nothing("lost")
 
-            await network.reconnect(1)
-            assert await second.hears("b") in ("refused", "closed")
-            await second.connect(to_first)
-            await first.connect(to_second)
-            assert [await second.hears("c"), await first.hears("d")] == ["c", "d"]
-            client = await asyncio.open_connection(HOST, to_first)
-            assert await echoed(client, "e") == "e"
-            client[1].close()
-
-    asyncio.run(play())
-
-
-def test_an_io_process_without_anybody_behind_it_lets_go_whoever_comes() -> None:
-    async def play() -> None:
-        network = LoopbackNetwork(dict)
-        reserved_port = await network.open_port(1, free_port())
-        client = await asyncio.open_connection(HOST, reserved_port)
-        assert await echoed(client, "a") == "closed"
+        await network.reconnect(1)
+        assert await second.hears("b") in ("refused", "closed")
+        await second.connect(to_first)
+        await first.connect(to_second)
+        assert [await second.hears("c"), await first.hears("d")] == ["c", "d"]
+        client = await asyncio.open_connection(HOST, to_first)
+        assert await echoed(client, "e") == "e"
         client[1].close()
+
+
+async def test_an_io_process_without_anybody_behind_it_lets_go_whoever_comes() -> None:
+    network = LoopbackNetwork(dict)
+    reserved_port = await network.open_port(1, free_port())
+    client = await asyncio.open_connection(HOST, reserved_port)
+    assert await echoed(client, "a") == "closed"
+    client[1].close()
+    await network.close()
+    assert await is_refused(reserved_port)
+
+
+async def test_who_has_just_come_is_let_go_when_the_network_closes() -> None:
+    async with echo_node() as node:
+        network = LoopbackNetwork(dict)
+        reserved_port = await network.open_port(1, node.port)
+        clients = await asyncio.gather(*(asyncio.open_connection(HOST, reserved_port) for _ in range(20)))
         await network.close()
-        assert await is_refused(reserved_port)
-
-    asyncio.run(play())
-
-
-def test_who_has_just_come_is_let_go_when_the_network_closes() -> None:
-    async def play() -> None:
-        async with echo_node() as node:
-            network = LoopbackNetwork(dict)
-            reserved_port = await network.open_port(1, node.port)
-            clients = await asyncio.gather(*(asyncio.open_connection(HOST, reserved_port) for _ in range(20)))
-            await network.close()
-            assert {await echoed(client, "a") for client in clients} == {"closed"}
-            for _, writer in clients:
-                writer.close()
-
-    asyncio.run(play())
+        assert {await echoed(client, "a") for client in clients} == {"closed"}
+        for _, writer in clients:
+            writer.close()

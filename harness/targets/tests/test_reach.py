@@ -50,35 +50,29 @@ def sasl(
     )
 
 
-def refusal(server: AbstractAsyncContextManager[SmallServer], security: Security) -> str:
+async def refusal(server: AbstractAsyncContextManager[SmallServer], security: Security) -> str:
     """Return why a server is not reached."""
-
-    async def test() -> str:
-        async with server as served, asyncio.timeout(20):
-            with pytest.raises(TargetError) as raised:
-                await reach("127.0.0.1", served.port, security)
-        return str(raised.value)
-
-    said = asyncio.run(test())
-    assert WRONG not in said
-    return said
+    async with server as served, asyncio.timeout(20):
+        with pytest.raises(TargetError) as raised:
+            await reach("127.0.0.1", served.port, security)
+    assert WRONG not in str(raised.value)
+    return str(raised.value)
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"])
-def test_who_knows_the_password_is_let_in(mechanism: str, tls: ssl.SSLContext, authority: Authority) -> None:
-    async def test() -> None:
-        for context, protocol in ((None, "SASL_PLAINTEXT"), (tls, "SASL_SSL")):
-            async with small_server(mechanism, tls=context) as server:
-                ca = {} if context is None else {"ssl_ca_location": str(authority.file)}
-                await reach("127.0.0.1", server.port, sasl(mechanism, protocol=protocol, **ca))
-                assert server.authenticated == [mechanism]
-
-    asyncio.run(test())
+async def test_who_knows_the_password_is_let_in(
+    mechanism: str, tls: ssl.SSLContext, authority: Authority
+) -> None:
+    for context, protocol in ((None, "SASL_PLAINTEXT"), (tls, "SASL_SSL")):
+        async with small_server(mechanism, tls=context) as server:
+            ca = {} if context is None else {"ssl_ca_location": str(authority.file)}
+            await reach("127.0.0.1", server.port, sasl(mechanism, protocol=protocol, **ca))
+            assert server.authenticated == [mechanism]
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
-def test_a_wrong_password(mechanism: str) -> None:
-    said = refusal(small_server(mechanism), sasl(mechanism, password=WRONG))
+async def test_a_wrong_password(mechanism: str) -> None:
+    said = await refusal(small_server(mechanism), sasl(mechanism, password=WRONG))
     assert f"refuses 'alice' with this password ({mechanism}): SASL_AUTHENTICATION_FAILED" in said
     assert "check sasl.username and sasl.password" in said
 
@@ -93,8 +87,8 @@ def bearer(command: str) -> Security:
     )
 
 
-def test_a_token_that_is_refused_is_not_printed() -> None:
-    said = refusal(small_server("OAUTHBEARER"), bearer(f"echo '{WRONG}'"))
+async def test_a_token_that_is_refused_is_not_printed() -> None:
+    said = await refusal(small_server("OAUTHBEARER"), bearer(f"echo '{WRONG}'"))
     assert "refuses the token (OAUTHBEARER)" in said
     assert "check what sasl.token.command prints" in said
 
@@ -107,79 +101,73 @@ def test_a_token_that_is_refused_is_not_printed() -> None:
         ("true", "exit status 0 and printed no token"),
     ],
 )
-def test_a_token_command_that_prints_none(command: str, why: str) -> None:
-    assert why in refusal(small_server("OAUTHBEARER"), bearer(command))
+async def test_a_token_command_that_prints_none(command: str, why: str) -> None:
+    assert why in await refusal(small_server("OAUTHBEARER"), bearer(command))
 
 
-def test_a_mechanism_that_the_broker_has_not() -> None:
-    said = refusal(small_server("SCRAM-SHA-512", "OAUTHBEARER"), sasl("PLAIN"))
+async def test_a_mechanism_that_the_broker_has_not() -> None:
+    said = await refusal(small_server("SCRAM-SHA-512", "OAUTHBEARER"), sasl("PLAIN"))
     assert "has not the mechanism PLAIN; it has OAUTHBEARER, SCRAM-SHA-512: set sasl.mechanism" in said
 
 
-def test_a_broker_that_wants_no_sasl() -> None:
-    assert "wants no SASL on this port: set security.protocol" in refusal(small_server(), sasl("PLAIN"))
+async def test_a_broker_that_wants_no_sasl() -> None:
+    assert "wants no SASL on this port: set security.protocol" in await refusal(small_server(), sasl("PLAIN"))
 
 
-def test_a_broker_that_wants_sasl(tls: ssl.SSLContext, authority: Authority) -> None:
-    said = refusal(small_server("PLAIN"), PLAINTEXT)
+async def test_a_broker_that_wants_sasl(tls: ssl.SSLContext, authority: Authority) -> None:
+    said = await refusal(small_server("PLAIN"), PLAINTEXT)
     assert "wants authentication by SASL (PLAIN): set security.protocol=SASL_PLAINTEXT" in said
     trusting = security_of({"security.protocol": "SSL", "ssl.ca.location": str(authority.file)})
-    said = refusal(small_server("PLAIN", tls=tls), trusting)
+    said = await refusal(small_server("PLAIN", tls=tls), trusting)
     assert "wants authentication by SASL (PLAIN): set security.protocol=SASL_SSL" in said
 
 
-def test_an_authority_that_nobody_named(tls: ssl.SSLContext) -> None:
-    said = refusal(small_server(tls=tls), security_of({"security.protocol": "SSL"}))
+async def test_an_authority_that_nobody_named(tls: ssl.SSLContext) -> None:
+    said = await refusal(small_server(tls=tls), security_of({"security.protocol": "SSL"}))
     assert "signed by an authority that nobody named" in said
     assert "set ssl.ca.location" in said
 
 
-def test_a_certificate_of_another_host(authority: Authority) -> None:
+async def test_a_certificate_of_another_host(authority: Authority) -> None:
     server = small_server(tls=server_tls(authority, "DNS:kafka.example"))
     trusting = {"security.protocol": "SSL", "ssl.ca.location": str(authority.file)}
-    said = refusal(server, security_of(trusting))
+    said = await refusal(server, security_of(trusting))
     assert "certificate is for another host" in said
     assert "ssl.endpoint.identification.algorithm=none" in said
 
-    async def test() -> None:
-        async with small_server(tls=server_tls(authority, "DNS:kafka.example")) as served:
-            lenient = security_of({**trusting, "ssl.endpoint.identification.algorithm": "none"})
-            await reach("127.0.0.1", served.port, lenient)
-
-    asyncio.run(test())
+    async with small_server(tls=server_tls(authority, "DNS:kafka.example")) as served:
+        lenient = security_of({**trusting, "ssl.endpoint.identification.algorithm": "none"})
+        await reach("127.0.0.1", served.port, lenient)
 
 
 @pytest.mark.parametrize("newest", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_a_broker_that_wants_a_client_certificate(newest: ssl.TLSVersion, authority: Authority) -> None:
+async def test_a_broker_that_wants_a_client_certificate(newest: ssl.TLSVersion, authority: Authority) -> None:
     context = server_tls(authority, "IP:127.0.0.1")
     context.maximum_version = newest
     context.verify_mode = ssl.CERT_REQUIRED
     context.load_verify_locations(authority.file)
     trusting = {"security.protocol": "SSL", "ssl.ca.location": str(authority.file)}
-    said = refusal(small_server(tls=context), security_of(trusting))
+    said = await refusal(small_server(tls=context), security_of(trusting))
     assert "want" in said
     assert "client certificate" in said
     assert "ssl.certificate.location, ssl.key.location" in said
 
-    async def test() -> None:
-        certificate = authority.certificate_for("client")
-        ours = {"ssl.certificate.location": str(certificate.chain), "ssl.key.location": str(certificate.key)}
-        async with small_server(tls=context) as served:
-            await reach("127.0.0.1", served.port, security_of({**trusting, **ours}))
-
-    asyncio.run(test())
+    certificate = authority.certificate_for("client")
+    ours = {"ssl.certificate.location": str(certificate.chain), "ssl.key.location": str(certificate.key)}
+    async with small_server(tls=context) as served:
+        await reach("127.0.0.1", served.port, security_of({**trusting, **ours}))
 
 
-def test_plain_text_to_a_tls_port(tls: ssl.SSLContext) -> None:
-    assert "it speaks TLS: set security.protocol to SSL or SASL_SSL" in refusal(
+async def test_plain_text_to_a_tls_port(tls: ssl.SSLContext) -> None:
+    assert "it speaks TLS: set security.protocol to SSL or SASL_SSL" in await refusal(
         small_server(tls=tls), PLAINTEXT
     )
-    said = refusal(small_server("PLAIN", tls=tls), sasl("PLAIN"))
+    said = await refusal(small_server("PLAIN", tls=tls), sasl("PLAIN"))
     assert "it speaks TLS: set security.protocol to SSL or SASL_SSL" in said
 
 
-def test_tls_to_a_plain_text_port() -> None:
-    said = refusal(small_server(), security_of({"security.protocol": "SSL"}))
+async def test_tls_to_a_plain_text_port() -> None:
+    said = await refusal(small_server(), security_of({"security.protocol": "SSL"}))
     assert "it does not speak TLS on this port (set security.protocol to PLAINTEXT or SASL_PLAINTEXT)" in said
 
 
@@ -191,8 +179,8 @@ async def false_server() -> AsyncIterator[SmallServer]:
         yield server
 
 
-def test_a_broker_that_does_not_know_the_password() -> None:
-    assert "SCRAM-SHA-256 with the broker failed" in refusal(false_server(), sasl("SCRAM-SHA-256"))
+async def test_a_broker_that_does_not_know_the_password() -> None:
+    assert "SCRAM-SHA-256 with the broker failed" in await refusal(false_server(), sasl("SCRAM-SHA-256"))
 
 
 def test_the_text_of_settings_has_no_secret() -> None:

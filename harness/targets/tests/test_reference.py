@@ -1,7 +1,7 @@
 """The reference as a target: in process on a clock of its own, and over TCP."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import MappingProxyType
 
@@ -32,26 +32,23 @@ _JOIN: Fields = {
 }
 
 
-def _with_session(
-    play: Callable[[BrokerSession], Awaitable[None]],
+@asynccontextmanager
+async def _started(
     *,
     spec: str = "reference",
     broker_config: Mapping[str, str] = _NO_CONFIG,
     directory: Path = Path(),
-) -> Broker:
-    async def start_and_stop() -> Broker:
-        broker = await parse_target(spec).start(
-            broker_config=broker_config, directory=directory, progress=lambda _: None
-        )
-        session = broker.open_session("classic/join/first")
-        try:
-            await play(session)
-        finally:
-            await session.close()
-            await broker.stop()
-        return broker
-
-    return asyncio.run(start_and_stop())
+    scenario_id: str = "classic/join/first",
+) -> AsyncIterator[tuple[Broker, BrokerSession]]:
+    broker = await parse_target(spec).start(
+        broker_config=broker_config, directory=directory, progress=lambda _: None
+    )
+    session = broker.open_session(scenario_id)
+    try:
+        yield broker, session
+    finally:
+        await session.close()
+        await broker.stop()
 
 
 async def _ask(session: BrokerSession, api: str, version: int, fields: Fields) -> Answer:
@@ -59,8 +56,8 @@ async def _ask(session: BrokerSession, api: str, version: int, fields: Fields) -
 
 
 @pytest.mark.parametrize("profile", ["2.4", "2.8.2", "3.9.2", "4.0.0", "4.3.1", "4.4"])
-def test_a_session_of_any_profile_opens_at_time_0_with_topics_and_a_coordinator(profile: str) -> None:
-    async def play(session: BrokerSession) -> None:
+async def test_a_session_of_any_profile_opens_at_time_0_with_topics_and_a_coordinator(profile: str) -> None:
+    async with _started(spec=f"reference:{profile}") as (broker, session):
         member: Fields = {"group_id": "g", "generation_id": 1, "member_id": "nobody"}
         answer = await _ask(session, "Heartbeat", 3, member)
         assert answer.text("error_code") == "UNKNOWN_MEMBER_ID"
@@ -68,23 +65,19 @@ def test_a_session_of_any_profile_opens_at_time_0_with_topics_and_a_coordinator(
         assert len(metadata.rows("topics")[0].rows("partitions")) == 3
         assert session.now_ms() == 0
 
-    description = _with_session(play, spec=f"reference:{profile}").description
-
-    assert description.profile == profile
-    assert description.api_ranges
+    assert broker.description.profile == profile
+    assert broker.description.api_ranges
 
 
-def test_a_join_waits_for_the_initial_delay_in_no_time_at_all() -> None:
-    async def play(session: BrokerSession) -> None:
+async def test_a_join_waits_for_the_initial_delay_in_no_time_at_all() -> None:
+    async with _started(broker_config={"group.initial.rebalance.delay.ms": "3000"}) as (_, session):
         answer = await _ask(session, "JoinGroup", 3, _JOIN)
         assert answer.text("error_code") == "NONE"
         assert session.now_ms() == 3000
 
-    _with_session(play, broker_config={"group.initial.rebalance.delay.ms": "3000"})
 
-
-def test_time_passes_when_one_waits_and_not_otherwise() -> None:
-    async def play(session: BrokerSession) -> None:
+async def test_time_passes_when_one_waits_and_not_otherwise() -> None:
+    async with _started() as (_, session):
         connection = await session.connect()
         await session.elapse(1234.5)
         assert session.now_ms() == 1235
@@ -92,44 +85,31 @@ def test_time_passes_when_one_waits_and_not_otherwise() -> None:
             await connection.receive(timeout_ms=100)
         assert session.now_ms() == 1335
 
-    _with_session(play)
 
-
-def test_a_silent_members_session_ends_while_time_elapses() -> None:
-    async def play(session: BrokerSession) -> None:
+async def test_a_silent_members_session_ends_while_time_elapses() -> None:
+    async with _started() as (_, session):
         joined = await _ask(session, "JoinGroup", 3, _JOIN)
         await session.elapse(10_001)
         member: Fields = {"group_id": "g", "generation_id": 1, "member_id": joined.text("member_id")}
         answer = await _ask(session, "Heartbeat", 3, member)
         assert answer.text("error_code") == "UNKNOWN_MEMBER_ID"
 
-    _with_session(play)
 
-
-def _bytes_of_a_join(scenario_id: str) -> bytes:
-    async def join() -> bytes:
-        broker = await parse_target("reference").start(
-            broker_config={}, directory=Path(), progress=lambda _: None
-        )
-        session = broker.open_session(scenario_id)
+async def _bytes_of_a_join(scenario_id: str) -> bytes:
+    async with _started(scenario_id=scenario_id) as (_, session):
         connection = await session.connect()
         await connection.send(encode_request("JoinGroup", 3, correlation_id=1, fields=_JOIN))
         return (await connection.receive(timeout_ms=10_000)).payload
 
-    return asyncio.run(join())
+
+async def test_a_scenario_gets_the_same_bytes_each_time_and_another_gets_others() -> None:
+    assert await _bytes_of_a_join("classic/join/first") == await _bytes_of_a_join("classic/join/first")
+    assert await _bytes_of_a_join("classic/join/first") != await _bytes_of_a_join("classic/join/second")
 
 
-def test_a_scenario_gets_the_same_bytes_each_time_and_another_gets_others() -> None:
-    assert _bytes_of_a_join("classic/join/first") == _bytes_of_a_join("classic/join/first")
-    assert _bytes_of_a_join("classic/join/first") != _bytes_of_a_join("classic/join/second")
-
-
-def test_broker_sessions_share_nothing() -> None:
-    async def play() -> None:
-        broker = await parse_target("reference").start(
-            broker_config={}, directory=Path(), progress=lambda _: None
-        )
-        one, other = broker.open_session("one"), broker.open_session("other")
+async def test_broker_sessions_share_nothing() -> None:
+    async with _started() as (broker, one):
+        other = broker.open_session("other")
         await _ask(one, "JoinGroup", 3, _JOIN)
         await one.elapse(500)
 
@@ -137,11 +117,9 @@ def test_broker_sessions_share_nothing() -> None:
         assert (await _ask(other, "ListGroups", 3, {})).rows("groups") == ()
         assert other.now_ms() == 0
 
-    asyncio.run(play())
 
-
-def test_bytes_that_are_no_request_cost_the_connection() -> None:
-    async def play(session: BrokerSession) -> None:
+async def test_bytes_that_are_no_request_cost_the_connection() -> None:
+    async with _started() as (_, session):
         connection = await session.connect()
         await connection.send(b"\x00")
         with pytest.raises(ConnectionLost, match="closed by the peer"):
@@ -149,11 +127,9 @@ def test_bytes_that_are_no_request_cost_the_connection() -> None:
         with pytest.raises(ConnectionLost):
             await connection.send(b"")
 
-    _with_session(play)
 
-
-def test_a_paused_load_is_answered_as_loading_until_it_resumes() -> None:
-    async def play(session: BrokerSession) -> None:
+async def test_a_paused_load_is_answered_as_loading_until_it_resumes() -> None:
+    async with _started() as (_, session):
         await session.connect()
         await session.pause_at(Breakpoint.LOADING)
         await session.carry_out(BrokerAction.RESTART, {})
@@ -163,27 +139,21 @@ def test_a_paused_load_is_answered_as_loading_until_it_resumes() -> None:
         answer = await _ask(session, "JoinGroup", 3, _JOIN)
         assert answer.text("error_code") == "NONE"
 
-    _with_session(play)
-
 
 @pytest.mark.parametrize("spec", ["reference", "reference-tcp"])
-def test_an_unknown_property_is_refused_by_name(spec: str, tmp_path: Path) -> None:
-    async def play(session: BrokerSession) -> None:
-        raise AssertionError("the broker started")
-
+async def test_an_unknown_property_is_refused_by_name(spec: str, tmp_path: Path) -> None:
     with pytest.raises(TargetError, match=r"group\.max\.sizes"):
-        _with_session(play, spec=spec, broker_config={"group.max.sizes": "1"}, directory=tmp_path)
+        async with _started(spec=spec, broker_config={"group.max.sizes": "1"}, directory=tmp_path):
+            pytest.fail("the broker started")
 
 
 @pytest.mark.slow
-def test_the_reference_serves_over_tcp_and_stops(tmp_path: Path) -> None:
-    async def play(session: BrokerSession) -> None:
+async def test_the_reference_serves_over_tcp_and_stops(tmp_path: Path) -> None:
+    async with _started(spec="reference-tcp:3.9.2", directory=tmp_path) as (broker, session):
         answer = await _ask(session, "JoinGroup", 3, _JOIN)
         assert answer.text("error_code") == "NONE"
         metadata = await _ask(session, "Metadata", 7, {"topics": [{"name": "payments"}]})
         assert len(metadata.rows("topics")[0].rows("partitions")) == 2
-
-    broker = _with_session(play, spec="reference-tcp:3.9.2", directory=tmp_path)
 
     assert broker.description.profile == "3.9.2"
     assert broker.failure() is None
@@ -203,51 +173,43 @@ async def _joined_and_synced(session: BrokerSession) -> Fields:
 
 
 @pytest.mark.parametrize("action", [BrokerAction.MOVE, BrokerAction.KILL, BrokerAction.RESTART])
-def test_whatever_befalls_the_coordinator_the_next_connection_finds_who_knows_the_group(
+async def test_whatever_befalls_the_coordinator_the_next_connection_finds_who_knows_the_group(
     action: BrokerAction,
 ) -> None:
-    async def play(session: BrokerSession) -> None:
+    async with _started() as (_, session):
         member = await _joined_and_synced(session)
         await session.carry_out(action, {})
         assert (await _ask(session, "Heartbeat", 2, member)).text("error_code") == "NONE"
 
-    _with_session(play)
 
-
-def test_a_connection_stays_with_the_coordinator_that_it_was_opened_to() -> None:
-    async def play(session: BrokerSession) -> None:
+async def test_a_connection_stays_with_the_coordinator_that_it_was_opened_to() -> None:
+    async with _started() as (_, session):
         member = await _joined_and_synced(session)
         former = Dialogue(await session.connect())
         await session.carry_out(BrokerAction.MOVE, {})
         assert (await former.ask("Heartbeat", 2, member)).text("error_code") == "NOT_COORDINATOR"
 
-    _with_session(play)
 
-
-def test_another_broker_is_one_that_does_not_coordinate() -> None:
-    async def play(session: BrokerSession) -> None:
+async def test_another_broker_is_one_that_does_not_coordinate() -> None:
+    async with _started() as (_, session):
         member = await _joined_and_synced(session)
         elsewhere = Dialogue(await session.connect(Role.OTHER))
         assert (await elsewhere.ask("Heartbeat", 2, member)).text("error_code") == "NOT_COORDINATOR"
         await session.carry_out(BrokerAction.MOVE, {})
         assert (await elsewhere.ask("Heartbeat", 2, member)).text("error_code") == "NONE"
 
-    _with_session(play)
 
-
-def test_a_restart_may_change_the_configuration_and_a_wrong_one_is_refused_by_name() -> None:
-    async def play(session: BrokerSession) -> None:
+async def test_a_restart_may_change_the_configuration_and_a_wrong_one_is_refused_by_name() -> None:
+    async with _started() as (_, session):
         await session.connect()
         await session.carry_out(BrokerAction.RESTART, {"group.max.session.timeout.ms": "9999"})
         assert (await _ask(session, "JoinGroup", 3, _JOIN)).text("error_code") == "INVALID_SESSION_TIMEOUT"
         with pytest.raises(TargetError, match=r"group\.max\.sizes"):
             await session.carry_out(BrokerAction.RESTART, {"group.max.sizes": "1"})
 
-    _with_session(play)
 
-
-def test_brokers_that_are_killed_one_after_the_other_leave_one_that_is_started_again() -> None:
-    async def play(session: BrokerSession) -> None:
+async def test_brokers_that_are_killed_one_after_the_other_leave_one_that_is_started_again() -> None:
+    async with _started() as (_, session):
         member = await _joined_and_synced(session)
         for _ in range(4):
             await session.carry_out(BrokerAction.KILL, {})
@@ -255,11 +217,9 @@ def test_brokers_that_are_killed_one_after_the_other_leave_one_that_is_started_a
         with pytest.raises(TargetError, match="no other broker is up"):
             await session.connect(Role.OTHER)
 
-    _with_session(play)
 
-
-def test_a_broker_that_stands_still_answers_when_it_goes_on() -> None:
-    async def play(session: BrokerSession) -> None:
+async def test_a_broker_that_stands_still_answers_when_it_goes_on() -> None:
+    async with _started() as (_, session):
         member = await _joined_and_synced(session)
         connection = await session.connect()
         await session.carry_out(BrokerAction.PAUSE, {})
@@ -269,14 +229,12 @@ def test_a_broker_that_stands_still_answers_when_it_goes_on() -> None:
         await session.carry_out(BrokerAction.RESUME, {})
         assert (await connection.receive(timeout_ms=1)).payload
 
-    _with_session(play)
-
 
 @pytest.mark.parametrize(
     ("profile", "error"), [("3.9", "COORDINATOR_NOT_AVAILABLE"), ("4.4", "UNKNOWN_MEMBER_ID")]
 )
-def test_a_broker_can_be_paused_at_a_dead_group_where_there_is_one(profile: str, error: str) -> None:
-    async def play(session: BrokerSession) -> None:
+async def test_a_broker_can_be_paused_at_a_dead_group_where_there_is_one(profile: str, error: str) -> None:
+    async with _started(spec=f"reference:{profile}") as (_, session):
         member = await _joined_and_synced(session)
         await _ask(session, "LeaveGroup", 1, {"group_id": "g", "member_id": member["member_id"]})
         await session.pause_at(Breakpoint.DEAD)
@@ -287,5 +245,3 @@ def test_a_broker_can_be_paused_at_a_dead_group_where_there_is_one(profile: str,
         await session.resume_from(Breakpoint.DEAD)
         assert (await deleting.receive(timeout_ms=1)).payload
         assert (await _ask(session, "Heartbeat", 2, member)).text("error_code") == "UNKNOWN_MEMBER_ID"
-
-    _with_session(play, spec=f"reference:{profile}")

@@ -1,7 +1,8 @@
 """What can be done to the reference's server: ended and started again, and, in a cluster, led elsewhere."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -29,25 +30,23 @@ JOIN: Fields = {
     "protocol_type": "consumer",
     "protocols": [{"name": "range", "metadata": b""}],
 }
-Play = Callable[[Broker, BrokerSession], Awaitable[None]]
 
 
-def played(play: Play, spec: str, directory: Path, broker_actions: Collection[BrokerAction] = ALL) -> None:
-    """Let something be played with a server of the reference."""
-
-    async def start_and_stop() -> None:
-        broker = await parse_target(spec).start(
-            broker_config={}, directory=directory, progress=lambda _: None, broker_actions=broker_actions
-        )
-        session = broker.open_session("any")
-        try:
-            await play(broker, session)
-            assert broker.failure() is None
-        finally:
-            await session.close()
-            await broker.stop()
-
-    asyncio.run(start_and_stop())
+@asynccontextmanager
+async def started(
+    spec: str, directory: Path, broker_actions: Collection[BrokerAction] = ALL
+) -> AsyncIterator[tuple[Broker, BrokerSession]]:
+    """Start a server of the reference, which must not fail."""
+    broker = await parse_target(spec).start(
+        broker_config={}, directory=directory, progress=lambda _: None, broker_actions=broker_actions
+    )
+    session = broker.open_session("any")
+    try:
+        yield broker, session
+        assert broker.failure() is None
+    finally:
+        await session.close()
+        await broker.stop()
 
 
 async def ask(
@@ -99,32 +98,30 @@ async def committed(session: BrokerSession) -> int:
         ("reference-tcp:3.9.2*3", (BrokerAction.MOVE, BrokerAction.RESTART, BrokerAction.KILL)),
     ],
 )
-def test_whatever_befalls_a_server_who_coordinates_next_knows_members_and_offsets(
+async def test_whatever_befalls_a_server_who_coordinates_next_knows_members_and_offsets(
     spec: str, broker_actions: tuple[BrokerAction, ...], tmp_path: Path
 ) -> None:
-    async def play(_: Broker, session: BrokerSession) -> None:
+    async with started(spec, tmp_path) as (_, session):
         member = await member_of(session)
         for action in broker_actions:
             await session.carry_out(action, {})
             assert await error_of_heartbeat(session, member) == "NONE", action
             assert await committed(session) == 7
 
-    played(play, spec, tmp_path)
 
-
-def test_of_a_cluster_one_coordinates_and_the_others_say_so(tmp_path: Path) -> None:
-    async def play(_: Broker, session: BrokerSession) -> None:
+async def test_of_a_cluster_one_coordinates_and_the_others_say_so(tmp_path: Path) -> None:
+    async with started("reference-tcp*3", tmp_path) as (_, session):
         member = await member_of(session)
         assert await error_of_heartbeat(session, member, Role.OTHER) == "NOT_COORDINATOR"
         await session.carry_out(BrokerAction.MOVE, {})
         assert await error_of_heartbeat(session, member, Role.FORMER) == "NOT_COORDINATOR"
 
-    played(play, "reference-tcp*3", tmp_path)
-
 
 @pytest.mark.parametrize("action", [BrokerAction.KILL, BrokerAction.DISCONNECT])
-def test_who_is_gone_is_reached_by_nobody_until_it_is_back(action: BrokerAction, tmp_path: Path) -> None:
-    async def play(broker: Broker, session: BrokerSession) -> None:
+async def test_who_is_gone_is_reached_by_nobody_until_it_is_back(
+    action: BrokerAction, tmp_path: Path
+) -> None:
+    async with started("reference-tcp*3", tmp_path) as (broker, session):
         member = await member_of(session)
         await session.carry_out(action, {})
         with pytest.raises((ConnectionLost, NotYet)):
@@ -134,12 +131,10 @@ def test_who_is_gone_is_reached_by_nobody_until_it_is_back(action: BrokerAction,
         )
         assert await error_of_heartbeat(session, member, Role.FORMER) == "NOT_COORDINATOR"
 
-    played(play, "reference-tcp*3", tmp_path)
-
 
 @pytest.mark.parametrize("spec", ["reference-tcp", "reference-tcp*3"])
-def test_who_stands_still_answers_when_it_goes_on(spec: str, tmp_path: Path) -> None:
-    async def play(_: Broker, session: BrokerSession) -> None:
+async def test_who_stands_still_answers_when_it_goes_on(spec: str, tmp_path: Path) -> None:
+    async with started(spec, tmp_path) as (_, session):
         member = await member_of(session)
         await session.carry_out(BrokerAction.PAUSE, {})
         answer = asyncio.create_task(error_of_heartbeat(session, member))
@@ -148,24 +143,18 @@ def test_who_stands_still_answers_when_it_goes_on(spec: str, tmp_path: Path) -> 
         await session.carry_out(BrokerAction.RESUME, {})
         assert await answer == "NONE"
 
-    played(play, spec, tmp_path)
-
 
 @pytest.mark.parametrize("spec", ["reference-tcp", "reference-tcp*3"])
-def test_a_restart_may_change_the_configuration(spec: str, tmp_path: Path) -> None:
-    async def play(_: Broker, session: BrokerSession) -> None:
+async def test_a_restart_may_change_the_configuration(spec: str, tmp_path: Path) -> None:
+    async with started(spec, tmp_path) as (_, session):
         await session.carry_out(BrokerAction.RESTART, {"group.max.session.timeout.ms": "20000"})
         refused = await ask(session, "JoinGroup", 3, JOIN)
         assert refused.text("error_code") == "INVALID_SESSION_TIMEOUT"
 
-    played(play, spec, tmp_path)
 
-
-def test_a_server_that_was_not_started_to_be_ended_says_so(tmp_path: Path) -> None:
-    async def play(_: Broker, session: BrokerSession) -> None:
+async def test_a_server_that_was_not_started_to_be_ended_says_so(tmp_path: Path) -> None:
+    async with started("reference-tcp", tmp_path, broker_actions=()) as (_, session):
         with pytest.raises(TargetError, match="was not started to be started again"):
             await session.carry_out(BrokerAction.KILL, {})
         with pytest.raises(TargetError, match="not a cluster"):
             await session.connect(Role.OTHER)
-
-    played(play, "reference-tcp", tmp_path, broker_actions=())

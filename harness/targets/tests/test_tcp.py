@@ -2,7 +2,8 @@
 
 import asyncio
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -13,7 +14,8 @@ from harness.targets.base.tcp import StreamConnection, TcpSession, new_connect_s
 _Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
-async def _with_server(serve: _Serve, conversation: Callable[[StreamConnection], Awaitable[None]]) -> None:
+@asynccontextmanager
+async def _connected(serve: _Serve) -> AsyncIterator[StreamConnection]:
     async def serve_and_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await serve(reader, writer)
         writer.close()
@@ -21,7 +23,7 @@ async def _with_server(serve: _Serve, conversation: Callable[[StreamConnection],
     server = await asyncio.start_server(serve_and_close, "127.0.0.1", 0)
     connection = await StreamConnection.open(*server.sockets[0].getsockname()[:2])
     try:
-        await conversation(connection)
+        yield connection
     finally:
         await connection.close()
         server.close()
@@ -41,38 +43,32 @@ async def _until_closed(reader: asyncio.StreamReader, writer: asyncio.StreamWrit
     await reader.read()
 
 
-def test_a_frame_comes_back_without_its_size() -> None:
+async def test_a_frame_comes_back_without_its_size() -> None:
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(await reader.readexactly(4 + 5))
 
-    async def conversation(connection: StreamConnection) -> None:
+    async with _connected(echo) as connection:
         await connection.send(b"hello")
         assert (await connection.receive(timeout_ms=5000)).payload == b"hello"
 
-    asyncio.run(_with_server(echo, conversation))
-
 
 @pytest.mark.parametrize("size", [-1, -(2**31), 100 * 1024 * 1024 + 1, 2**31 - 1])
-def test_an_absurd_size_loses_the_connection_and_is_reported(size: int) -> None:
-    async def conversation(connection: StreamConnection) -> None:
+async def test_an_absurd_size_loses_the_connection_and_is_reported(size: int) -> None:
+    async with _connected(_sending(struct.pack(">i", size))) as connection:
         with pytest.raises(ConnectionLost, match=f"frame of {size} bytes announced"):
             await connection.receive(timeout_ms=5000)
         with pytest.raises(ConnectionLost, match=f"frame of {size} bytes announced"):
             await connection.send(b"")
-
-    asyncio.run(_with_server(_sending(struct.pack(">i", size)), conversation))
 
 
 @pytest.mark.parametrize(
     ("sent", "reported"),
     [(b"HTTP/1.1 400 Bad Request", "it speaks HTTP"), (b"\x15\x03\x03\x00\x02\x02F", "it speaks TLS")],
 )
-def test_another_protocol_is_called_by_its_name(sent: bytes, reported: str) -> None:
-    async def conversation(connection: StreamConnection) -> None:
+async def test_another_protocol_is_called_by_its_name(sent: bytes, reported: str) -> None:
+    async with _connected(_sending(sent)) as connection:
         with pytest.raises(ConnectionLost, match=reported):
             await connection.receive(timeout_ms=5000)
-
-    asyncio.run(_with_server(_sending(sent), conversation))
 
 
 @pytest.mark.parametrize(
@@ -84,57 +80,48 @@ def test_another_protocol_is_called_by_its_name(sent: bytes, reported: str) -> N
         (b"\x00\x00\x00\x05", "closed by the peer after 0 of a frame's 5 bytes"),
     ],
 )
-def test_an_end_says_in_the_middle_of_what_it_came(sent: bytes, reported: str) -> None:
-    async def conversation(connection: StreamConnection) -> None:
+async def test_an_end_says_in_the_middle_of_what_it_came(sent: bytes, reported: str) -> None:
+    async with _connected(_sending(sent)) as connection:
         with pytest.raises(ConnectionLost, match=reported):
             await connection.receive(timeout_ms=5000)
 
-    asyncio.run(_with_server(_sending(sent), conversation))
 
-
-def test_silence_is_no_answer_and_the_connection_goes_on() -> None:
-    async def conversation(connection: StreamConnection) -> None:
+async def test_silence_is_no_answer_and_the_connection_goes_on() -> None:
+    async with _connected(_until_closed) as connection:
         for _ in range(2):
             with pytest.raises(NoAnswer):
                 await connection.receive(timeout_ms=1)
 
-    asyncio.run(_with_server(_until_closed, conversation))
 
-
-def test_a_frame_whose_rest_comes_after_the_timeout_is_not_torn() -> None:
+async def test_a_frame_whose_rest_comes_after_the_timeout_is_not_torn() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"\x00\x00\x00\x06abc")
         await reader.readexactly(4)
         writer.write(b"def")
 
-    async def conversation(connection: StreamConnection) -> None:
+    async with _connected(serve) as connection:
         with pytest.raises(NoAnswer):
             await connection.receive(timeout_ms=50)
         await connection.send(b"")
         assert (await connection.receive(timeout_ms=5000)).payload == b"abcdef"
 
-    asyncio.run(_with_server(serve, conversation))
 
+async def test_a_session_closes_what_was_left_open_and_has_a_clock_of_its_own() -> None:
+    gone = asyncio.Event()
 
-def test_a_session_closes_what_was_left_open_and_has_a_clock_of_its_own() -> None:
-    async def play() -> None:
-        gone = asyncio.Event()
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+        gone.set()
 
-        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await reader.read()
-            writer.close()
-            gone.set()
-
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        session = TcpSession(*server.sockets[0].getsockname()[:2], connect_slots=new_connect_slots())
-        await session.connect()
-        await session.elapse(5)
-        assert session.now_ms() >= 5
-        await session.close()
-        await asyncio.wait_for(gone.wait(), 5)
-        server.close()
-
-    asyncio.run(play())
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    session = TcpSession(*server.sockets[0].getsockname()[:2], connect_slots=new_connect_slots())
+    await session.connect()
+    await session.elapse(5)
+    assert session.now_ms() >= 5
+    await session.close()
+    await asyncio.wait_for(gone.wait(), 5)
+    server.close()
 
 
 def test_a_session_without_a_broker_tells_who_does_not_accept() -> None:
