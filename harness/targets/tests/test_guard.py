@@ -8,11 +8,12 @@ import pytest
 from harness.runner.applicable import why_not_applicable
 from harness.scenario.registry import collect
 from harness.scenario.script import Script
-from harness.targets.base.interface import ApiRange, BrokerDescription, Connection, Frame
+from harness.targets.base.interface import ApiRange, BrokerDescription
 from harness.targets.base.layout import Endpoint, Layout
 from harness.targets.external.guard import Guard, GuardedConnection, NotAllowed, NotOurs
 from harness.targets.external.namespace import Namespace, TopicNames
 from harness.targets.external.run_namespace import RunNamespace
+from harness.tests.answering import Answering
 from harness.wire.codec import Fields, FieldValue, encode_request, encode_response
 from harness.wire.schema import API_NAMES, api_key, request_shape
 
@@ -20,54 +21,27 @@ NAMESPACE = Namespace.new("run")
 OURS = f"{NAMESPACE.prefix}classic.join.main"
 THEIRS = "payroll"
 VERSIONS = {
-    "AddOffsetsToTxn": 1,
     "AlterConfigs": 1,
-    "AlterShareGroupOffsets": 0,
     "CreateAcls": 2,
-    "CreatePartitions": 1,
     "CreateTopics": 4,
     "DeleteGroups": 1,
     "DeleteRecords": 1,
-    "DeleteShareGroupOffsets": 0,
-    "DeleteShareGroupState": 0,
     "DeleteTopics": 4,
     "EndTxn": 1,
     "FindCoordinator": 6,
     "Heartbeat": 1,
-    "IncrementalAlterConfigs": 0,
+    "IncrementalAlterConfigs": 1,
     "InitProducerId": 1,
     "JoinGroup": 5,
-    "LeaveGroup": 3,
     "Metadata": 5,
     "OffsetCommit": 5,
-    "OffsetDelete": 0,
     "Produce": 8,
-    "ShareAcknowledge": 1,
-    "ShareFetch": 1,
     "ShareGroupHeartbeat": 1,
     "StreamsGroupHeartbeat": 0,
     "SyncGroup": 3,
     "TxnOffsetCommit": 2,
-    "WriteShareGroupState": 0,
     "WriteTxnMarkers": 1,
 }
-
-
-class _Recorded(Connection):
-    """Keeps what is sent, and answers with what it was given."""
-
-    def __init__(self, *answers: bytes) -> None:
-        self.sent: list[bytes] = []
-        self._answers = list(answers)
-
-    async def send(self, payload: bytes) -> None:
-        self.sent.append(payload)
-
-    async def receive(self, *, timeout_ms: float) -> Frame:
-        return Frame(payload=self._answers.pop(0))
-
-    async def close(self) -> None:
-        return
 
 
 def frame(api: str, fields: Fields, *, version: int | None = None) -> bytes:
@@ -115,40 +89,27 @@ def consumer_heartbeat(group: str) -> Fields:
     return {"group_id": group, "member_id": "", "member_epoch": 0}
 
 
+def streams_heartbeat(**subtopology: FieldValue) -> Fields:
+    row: Fields = {"subtopology_id": "0", **subtopology}
+    return {**consumer_heartbeat(OURS), "topology": {"epoch": 0, "subtopologies": [row]}}
+
+
+def configured(kind: int, name: str) -> Fields:
+    config: Fields = {"name": "streams.session.timeout.ms", "config_operation": 0, "value": "45000"}
+    return {"resources": [{"resource_type": kind, "resource_name": name, "configs": [config]}]}
+
+
 @pytest.mark.parametrize(
     ("api", "fields"),
     [
         ("JoinGroup", join(THEIRS)),
-        ("Heartbeat", {"group_id": THEIRS}),
         ("SyncGroup", {"group_id": f"x{OURS}"}),
-        ("LeaveGroup", {"group_id": THEIRS}),
-        ("OffsetCommit", {"group_id": THEIRS, "topics": []}),
         ("OffsetCommit", {"group_id": "", "topics": []}),
-        ("OffsetDelete", {"group_id": THEIRS, "topics": []}),
-        ("ShareGroupHeartbeat", consumer_heartbeat(THEIRS)),
-        ("AlterShareGroupOffsets", {"group_id": THEIRS, "topics": []}),
-        ("DeleteShareGroupOffsets", {"group_id": THEIRS, "topics": []}),
-        ("ShareFetch", {"group_id": THEIRS, "member_id": "m", "topics": [], "forgotten_topics_data": []}),
-        ("ShareAcknowledge", {"group_id": THEIRS, "member_id": "m", "topics": []}),
-        ("WriteShareGroupState", {"group_id": THEIRS, "topics": []}),
-        ("DeleteShareGroupState", {"group_id": THEIRS, "topics": []}),
-        ("StreamsGroupHeartbeat", {**consumer_heartbeat(THEIRS), "topology": None}),
         ("CreateAcls", {"creations": []}),
         ("DeleteGroups", {"groups_names": [OURS, THEIRS]}),
         ("DeleteGroups", {"groups_names": [""]}),
-        ("InitProducerId", {"transactional_id": THEIRS, "transaction_timeout_ms": 1000}),
-        (
-            "EndTxn",
-            {"transactional_id": THEIRS, "producer_id": 1, "producer_epoch": 0, "committed": False},
-        ),
-        (
-            "AddOffsetsToTxn",
-            {"transactional_id": OURS, "producer_id": 1, "producer_epoch": 0, "group_id": THEIRS},
-        ),
         ("TxnOffsetCommit", txn_commit(-1, -1, group=THEIRS)),
         ("TxnOffsetCommit", txn_commit(4711, 0)),
-        ("CreateTopics", {"topics": [{"name": "orders", "num_partitions": 1, "replication_factor": 1}]}),
-        ("CreatePartitions", {"topics": [{"name": "orders", "count": 9}]}),
         ("DeleteTopics", {"topic_names": ["__consumer_offsets"]}),
         ("DeleteTopics", {"topic_names": [OURS]}),
         ("DeleteRecords", {"topics": [{"name": OURS, "partitions": []}]}),
@@ -159,10 +120,25 @@ def consumer_heartbeat(group: str) -> Fields:
         ("FindCoordinator", {"coordinator_keys": ["g:AAAAAAAAAAAAAAAAAAAAAQ:0"], "key_type": 2}),
         ("JoinGroup", join(OURS, protocols=[{"name": "a", "metadata": b""}] * 2)),
         ("JoinGroup", join(OURS, protocols=[{"name": "a", "metadata": b"\0\0\x7f\xff\xff\xff"}])),
+        ("StreamsGroupHeartbeat", streams_heartbeat(source_topics=[OURS, "orders"])),
+        ("StreamsGroupHeartbeat", streams_heartbeat(source_topics=["__others"])),
+        ("StreamsGroupHeartbeat", streams_heartbeat(repartition_sink_topics=["orders"])),
+        ("StreamsGroupHeartbeat", streams_heartbeat(repartition_source_topics=[{"name": "orders"}])),
+        (
+            "StreamsGroupHeartbeat",
+            streams_heartbeat(state_changelog_topics=[{"name": f"{OURS}-"}, {"name": "orders"}]),
+        ),
+        ("StreamsGroupHeartbeat", streams_heartbeat(source_topic_regex=["or.*"])),
+        (
+            "StreamsGroupHeartbeat",
+            streams_heartbeat(copartition_groups=[{"source_topics": [], "source_topic_regex": [0]}]),
+        ),
+        ("IncrementalAlterConfigs", configured(2, OURS)),
+        ("IncrementalAlterConfigs", configured(32, THEIRS)),
     ],
 )
 def test_what_would_touch_others_does_not_leave(api: str, fields: Fields) -> None:
-    inner = _Recorded()
+    inner = Answering()
     connection = GuardedConnection(inner, Guard(namespace=NAMESPACE))
     with pytest.raises(NotOurs, match="would touch what is not ours"):
         asyncio.run(connection.send(frame(api, fields)))
@@ -183,10 +159,23 @@ def test_what_would_touch_others_does_not_leave(api: str, fields: Fields) -> Non
         ("CreateTopics", {"topics": [{"name": OURS, "num_partitions": 1, "replication_factor": 1}]}),
         ("Metadata", {"topics": [{"name": "orders"}], "allow_auto_topic_creation": False}),
         ("FindCoordinator", {"coordinator_keys": [THEIRS], "key_type": 0}),
+        ("StreamsGroupHeartbeat", {**consumer_heartbeat(OURS), "topology": None}),
+        (
+            "StreamsGroupHeartbeat",
+            streams_heartbeat(
+                source_topics=[OURS],
+                repartition_sink_topics=[OURS],
+                repartition_source_topics=[{"name": OURS}],
+                state_changelog_topics=[{"name": OURS}],
+                copartition_groups=[{"source_topics": [0]}],
+            ),
+        ),
+        ("StreamsGroupHeartbeat", streams_heartbeat(source_topics=["", "..", "__consumer_offsets"])),
+        ("IncrementalAlterConfigs", configured(32, OURS)),
     ],
 )
 def test_what_touches_nothing_or_the_runs_own_leaves(api: str, fields: Fields) -> None:
-    inner = _Recorded()
+    inner = Answering()
     payload = frame(api, fields)
     asyncio.run(GuardedConnection(inner, Guard(namespace=NAMESPACE)).send(payload))
     assert inner.sent == [payload]
@@ -222,24 +211,21 @@ def test_bytes_behind_a_request_of_a_client_are_passed_over_as_a_broker_does() -
         guard.refuse_frame(frame("Heartbeat", {"group_id": THEIRS}) + b"more")
 
 
-def test_a_producer_is_believed_no_more_than_the_broker_gave_it() -> None:
+async def test_a_producer_is_believed_no_more_than_the_broker_gave_it() -> None:
     reported = encode_response(
         "InitProducerId", 1, correlation_id=7, fields={"producer_id": 5, "producer_epoch": 3}
     )
 
-    async def conversation() -> None:
-        connection = GuardedConnection(_Recorded(reported), Guard(namespace=NAMESPACE))
-        asked: Fields = {"transactional_id": OURS, "transaction_timeout_ms": 1000}
-        await connection.send(frame("InitProducerId", asked))
-        await connection.receive(timeout_ms=0)
-        await connection.send(frame("TxnOffsetCommit", txn_commit(5, 3)))
-        await connection.send(frame("TxnOffsetCommit", txn_commit(5, 2)))
-        with pytest.raises(NotOurs, match="epoch"):
-            await connection.send(frame("TxnOffsetCommit", txn_commit(5, 4)))
-        with pytest.raises(NotOurs, match="producer of others"):
-            await connection.send(frame("TxnOffsetCommit", txn_commit(6, 0)))
-
-    asyncio.run(conversation())
+    connection = GuardedConnection(Answering(reported), Guard(namespace=NAMESPACE))
+    asked: Fields = {"transactional_id": OURS, "transaction_timeout_ms": 1000}
+    await connection.send(frame("InitProducerId", asked))
+    await connection.receive(timeout_ms=0)
+    await connection.send(frame("TxnOffsetCommit", txn_commit(5, 3)))
+    await connection.send(frame("TxnOffsetCommit", txn_commit(5, 2)))
+    with pytest.raises(NotOurs, match="epoch"):
+        await connection.send(frame("TxnOffsetCommit", txn_commit(5, 4)))
+    with pytest.raises(NotOurs, match="producer of others"):
+        await connection.send(frame("TxnOffsetCommit", txn_commit(6, 0)))
 
 
 def run_namespace(api_ranges: tuple[ApiRange, ...] = ()) -> RunNamespace:
@@ -307,20 +293,8 @@ def test_a_share_groups_key_is_asked_for_where_there_are_no_share_groups() -> No
 @pytest.mark.parametrize(
     ("api", "version", "fields"),
     [
-        (
-            "Produce",
-            8,
-            {"acks": 1, "timeout_ms": 1, "topic_data": [{"name": "orders", "partition_data": []}]},
-        ),
-        ("Produce", 8, {"transactional_id": THEIRS, "acks": 1, "timeout_ms": 1, "topic_data": []}),
         ("Produce", 13, {"acks": 1, "timeout_ms": 1, "topic_data": [{"partition_data": []}]}),
-        ("DeleteTopics", 4, {"topic_names": ["orders"]}),
-        ("CreatePartitions", 1, {"topics": [{"name": "orders", "count": 9}]}),
-        ("AddPartitionsToTxn", 1, in_transaction(OURS, "orders")),
-        ("AddPartitionsToTxn", 1, in_transaction(THEIRS, OURS)),
         ("AddPartitionsToTxn", 4, {"transactions": []}),
-        ("ConsumerGroupHeartbeat", 0, consumer_heartbeat(THEIRS)),
-        ("JoinGroup", 5, join(THEIRS)),
         ("DeleteRecords", 1, {"topics": [{"name": OURS, "partitions": []}]}),
         ("AlterConfigs", 1, {"resources": []}),
     ],
@@ -375,7 +349,7 @@ def test_a_refusal_for_want_of_a_right_is_no_answer_of_a_coordinator(
     answer = encode_response(api, version, correlation_id=7, fields=fields)
 
     async def received(guard: Guard) -> bytes:
-        connection = GuardedConnection(_Recorded(answer), guard)
+        connection = GuardedConnection(Answering(answer), guard)
         least: Fields = {"group_id": OURS, "groups_names": [OURS], "transactional_id": OURS}
         asked = {name: value for name, value in least.items() if name in request_shape(api, version).fields}
         await connection.send(encode_request(api, version, correlation_id=7, fields=asked))
@@ -386,3 +360,9 @@ def test_a_refusal_for_want_of_a_right_is_no_answer_of_a_coordinator(
     guard.is_restricted = True
     with pytest.raises(NotAllowed, match=rf"lacks rights: {right} \({api}: {re.escape(OURS[:60])}, answered"):
         asyncio.run(received(guard))
+
+
+def test_groups_are_not_configured_where_that_could_not_be_taken_back() -> None:
+    guard = Guard(namespace=NAMESPACE, may_configure=False)
+    with pytest.raises(NotOurs, match="could not take back"):
+        guard.refuse_frame(frame("IncrementalAlterConfigs", configured(32, OURS)))

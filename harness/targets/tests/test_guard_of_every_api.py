@@ -95,7 +95,7 @@ def test_no_request_about_others_things_leaves_that_does_more_than_read(*, serve
     changing = [(api, version) for api, version in VERSIONS if api not in read]
     assert len({api for api, _ in changing}) > 60
     for api, version in changing:
-        with pytest.raises(NotOurs):
+        with pytest.raises(NotOurs, match="would touch what is not ours"):
             guard.refuse_frame(frame(api, version, theirs))
 
 
@@ -114,7 +114,7 @@ def test_one_name_of_others_among_the_runs_own_is_enough() -> None:
             is_topic = TOPIC.fullmatch(place) and descriptor(api).changes_topics
             if place.rpartition(".")[2] in OWNERS or is_topic:
                 seen.add((api, place))
-                with pytest.raises(NotOurs):
+                with pytest.raises(NotOurs, match="would touch what is not ours"):
                     guard.refuse_frame(frame(api, version, partial(theirs_at, place)))
     assert len({api for api, _ in seen}) >= 20
 

@@ -4,7 +4,8 @@ import asyncio
 import os
 import re
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -14,14 +15,13 @@ from harness.targets.base.dialogue import Dialogue
 from harness.targets.base.interface import (
     Broker,
     BrokerSession,
-    Connection,
     ConnectionLost,
-    Frame,
     TargetError,
 )
 from harness.targets.librdkafka.inflexible import SPOKEN, InflexibleConnection
 from harness.targets.librdkafka.mock import INFLEXIBLE_SUFFIX, SPEC, claimed_release
 from harness.targets.spec import parse_target
+from harness.tests.answering import Answering
 from harness.tests.in_process import CommandLine
 from harness.wire.codec import Fields, decode_request, decode_response, encode_request, encode_response
 
@@ -40,27 +40,21 @@ JOIN: Fields = {
 Open = Callable[[str], BrokerSession]
 
 
-def with_mock(
-    directory: Path, conversation: Callable[[Broker, Open], Awaitable[None]], spec: str = SPEC
-) -> None:
+@asynccontextmanager
+async def mock(directory: Path, spec: str = SPEC) -> AsyncIterator[tuple[Broker, Open]]:
     sessions: list[BrokerSession] = []
+    broker = await parse_target(spec).start(broker_config={}, directory=directory, progress=lambda _: None)
 
-    async def run() -> None:
-        target = parse_target(spec)
-        broker = await target.start(broker_config={}, directory=directory, progress=lambda _: None)
+    def opened(name: str) -> BrokerSession:
+        sessions.append(broker.open_session(name))
+        return sessions[-1]
 
-        def opened(name: str) -> BrokerSession:
-            sessions.append(broker.open_session(name))
-            return sessions[-1]
-
-        try:
-            await conversation(broker, opened)
-        finally:
-            for session in sessions:
-                await session.close()
-            await broker.stop()
-
-    asyncio.run(run())
+    try:
+        yield broker, opened
+    finally:
+        for session in sessions:
+            await session.close()
+        await broker.stop()
 
 
 async def dialogue(session: BrokerSession) -> Dialogue:
@@ -81,29 +75,21 @@ def programs(log: Path) -> set[int]:
     return found
 
 
-def test_it_is_compared_with_the_newest_release_of_which_it_claims_an_api(tmp_path: Path) -> None:
-    async def conversation(broker: Broker, opened: Open) -> None:
+async def test_it_is_compared_with_the_newest_release_of_which_it_claims_an_api(tmp_path: Path) -> None:
+    async with mock(tmp_path) as (broker, _):
         reported = broker.description
         assert reported.profile == claimed_release(reported.api_ranges) == "4.1"
         assert re.fullmatch(r"mock cluster of librdkafka \d+\.\d+\.\d+\S*", reported.implementation)
         assert any("newest release of which it claims an API" in note for note in reported.notes)
         assert not broker.shares_coordinator
 
-    with_mock(tmp_path, conversation)
-
 
 @pytest.mark.parametrize(("suffix", "is_reported"), [("", False), (INFLEXIBLE_SUFFIX, True)])
-def test_the_report_is_reported_which_versions_are_spoken_instead(
+async def test_the_report_is_reported_which_versions_are_spoken_instead(
     tmp_path: Path, suffix: str, *, is_reported: bool
 ) -> None:
-    async def notes() -> tuple[str, ...]:
-        broker = await parse_target(f"{SPEC}{suffix}").start(
-            broker_config={}, directory=tmp_path, progress=lambda _: None
-        )
-        await broker.stop()
-        return broker.description.notes
-
-    reported = asyncio.run(notes())
+    async with mock(tmp_path, f"{SPEC}{suffix}") as (broker, _):
+        reported = broker.description.notes
     assert any("JoinGroup v6 as v5" in note for note in reported) is is_reported
     assert sum("no configuration" in note for note in reported) == 1
 
@@ -116,8 +102,8 @@ def test_it_takes_no_configuration(tmp_path: Path) -> None:
         asyncio.run(started)
 
 
-def test_each_session_has_a_cluster_of_its_own_with_the_topics_of_the_suites(tmp_path: Path) -> None:
-    async def conversation(broker: Broker, opened: Open) -> None:
+async def test_each_session_has_a_cluster_of_its_own_with_the_topics_of_the_suites(tmp_path: Path) -> None:
+    async with mock(tmp_path) as (_, opened):
         sessions = [opened(name) for name in ("one", "other")]
         for session in sessions:
             answer = await (await dialogue(session)).ask("JoinGroup", 3, JOIN)
@@ -126,14 +112,12 @@ def test_each_session_has_a_cluster_of_its_own_with_the_topics_of_the_suites(tmp
         rows = {row.text("name"): len(row.rows("partitions")) for row in topics.rows("topics")}
         assert rows == {"orders": 3, "payments": 2}
 
-    with_mock(tmp_path, conversation)
-
 
 @pytest.mark.slow
-def test_a_cluster_that_ends_itself_takes_nobody_with_it(tmp_path: Path) -> None:
+async def test_a_cluster_that_ends_itself_takes_nobody_with_it(tmp_path: Path) -> None:
     log = tmp_path / "mock.log"
 
-    async def conversation(broker: Broker, opened: Open) -> None:
+    async with mock(tmp_path) as (broker, opened):
         session = opened("it")
         await dialogue(session)
         # The first is the program that makes clusters, and every other process a cluster.
@@ -148,13 +132,12 @@ def test_a_cluster_that_ends_itself_takes_nobody_with_it(tmp_path: Path) -> None
         another = opened("another")
         assert (await (await dialogue(another)).ask("FindCoordinator", 2, {"key": "g"})).text("host")
 
-    with_mock(tmp_path, conversation)
     assert "ended itself with SIGABRT" in log.read_text(encoding="utf-8")
     assert programs(log) == set()
 
 
-def test_a_program_that_is_gone_is_reported(tmp_path: Path) -> None:
-    async def conversation(broker: Broker, opened: Open) -> None:
+async def test_a_program_that_is_gone_is_reported(tmp_path: Path) -> None:
+    async with mock(tmp_path) as (broker, opened):
         os.kill(min(programs(tmp_path / "mock.log")), signal.SIGKILL)
         async with asyncio.timeout(10):
             while broker.failure() is None:  # noqa: ASYNC110 - a process sets no event of asyncio's
@@ -163,36 +146,15 @@ def test_a_program_that_is_gone_is_reported(tmp_path: Path) -> None:
         with pytest.raises(TargetError, match="makes no cluster"):
             await opened("late").connect()
 
-    with_mock(tmp_path, conversation)
-
 
 @pytest.mark.slow
-def test_spoken_to_in_versions_that_it_can_read_it_lets_members_in(tmp_path: Path) -> None:
-    async def join(_: Broker, opened: Open) -> None:
+async def test_spoken_to_in_versions_that_it_can_read_it_lets_members_in(tmp_path: Path) -> None:
+    async with mock(tmp_path, SPEC + INFLEXIBLE_SUFFIX) as (_, opened):
         connection = await opened("it").connect()
         await connection.send(encode_request("JoinGroup", 6, correlation_id=1, fields=JOIN))
         answer = decode_response("JoinGroup", 6, (await connection.receive(timeout_ms=5000)).payload)
         assert answer.fields["error_code"] == "NONE"
         assert answer.reencodes
-
-    with_mock(tmp_path, join, SPEC + INFLEXIBLE_SUFFIX)
-
-
-class Echo(Connection):
-    """Keeps what it is sent, and answers what it is told to."""
-
-    def __init__(self) -> None:
-        self.sent: list[bytes] = []
-        self.answers: list[bytes] = []
-
-    async def send(self, payload: bytes) -> None:
-        self.sent.append(payload)
-
-    async def receive(self, *, timeout_ms: float) -> Frame:
-        return Frame(payload=self.answers.pop(0))
-
-    async def close(self) -> None:
-        self.sent.clear()
 
 
 @pytest.mark.parametrize("client_id", ["ana", "", None])
@@ -200,7 +162,7 @@ class Echo(Connection):
 def test_a_request_goes_out_in_a_lower_version_and_its_answer_comes_in_its_own(
     api: str, version: int, client_id: str | None
 ) -> None:
-    inner, lower = Echo(), SPOKEN[api, version]
+    inner, lower = Answering(), SPOKEN[api, version]
     connection = InflexibleConnection(inner)
     fields: Fields = {"group_id": "g"}
     asked = encode_request(api, version, correlation_id=7, client_id=client_id, fields=fields)
@@ -213,7 +175,7 @@ def test_a_request_goes_out_in_a_lower_version_and_its_answer_comes_in_its_own(
 
 
 def test_what_is_of_other_versions_or_cannot_be_read_goes_through_as_it_is() -> None:
-    inner = Echo()
+    inner = Answering()
     connection = InflexibleConnection(inner)
     whole = encode_request("JoinGroup", 6, correlation_id=7, fields=JOIN)
     sent = [encode_request("JoinGroup", 3, correlation_id=1, fields=JOIN), whole[:-3], b"", b"nonsense"]

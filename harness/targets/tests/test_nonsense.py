@@ -1,7 +1,7 @@
 """What no broker would send: addresses, configurations, refusals, and answers that never end."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pytest
 
@@ -11,6 +11,7 @@ from harness.targets.base.interface import Connection, ConnectionLost, Frame, No
 from harness.targets.base.limits import ANSWER_BYTES
 from harness.targets.base.nonsense import blaming_target, checked_config, shown, why_no_address
 from harness.targets.base.tcp import StreamConnection, TcpSession, new_connect_slots
+from harness.tests.answering import Answering
 from harness.wire.codec import encode_response
 
 HOSTS: Mapping[str, str] = {
@@ -85,45 +86,25 @@ def test_what_is_shown_is_short_and_printable() -> None:
     assert shown("x" * 100) == f"{'x' * 60}… (100 characters)"
 
 
-class Answering(Connection):
-    """Gives prepared answers, and none when there are no more."""
-
-    def __init__(self, payloads: Sequence[bytes]) -> None:
-        self._payloads = list(payloads)
-        self.waited_ms: list[float] = []
-
-    async def send(self, payload: bytes) -> None:
-        return
-
-    async def receive(self, *, timeout_ms: float) -> Frame:
-        self.waited_ms.append(timeout_ms)
-        if not self._payloads:
-            raise NoAnswer("nothing")
-        return Frame(payload=self._payloads.pop(0))
-
-    async def close(self) -> None:
-        return
-
-
 def versions_with(error: str) -> bytes:
     return encode_response("ApiVersions", 0, correlation_id=1, fields={"error_code": error, "api_keys": []})
 
 
 def test_error_35_to_api_versions_is_reported_as_such_and_not_tried_again() -> None:
-    dialogue = Dialogue(Answering([versions_with("UNSUPPORTED_VERSION")]))
+    dialogue = Dialogue(Answering(versions_with("UNSUPPORTED_VERSION")))
     with pytest.raises(TargetError, match=r"refuses ApiVersions v0 with UNSUPPORTED_VERSION \(error 35\)"):
         asyncio.run(dialogue.learn_versions())
 
 
 def test_another_error_to_api_versions_is_reported_and_may_pass() -> None:
-    dialogue = Dialogue(Answering([versions_with("BROKER_NOT_AVAILABLE")]))
+    dialogue = Dialogue(Answering(versions_with("BROKER_NOT_AVAILABLE")))
     with pytest.raises(NotYet, match="ApiVersions v0 answers BROKER_NOT_AVAILABLE"):
         asyncio.run(dialogue.learn_versions())
 
 
 def test_a_question_waits_no_longer_than_is_left_and_is_not_asked_when_nothing_is() -> None:
     left_ms = [70.0, 0.0]
-    connection = Answering([])
+    connection = Answering()
     dialogue = Dialogue(connection, left_ms=lambda: left_ms.pop(0))
     with pytest.raises(NotYet):
         asyncio.run(dialogue.learn_versions())
@@ -136,7 +117,7 @@ class Slow(Answering):
     """Takes almost as long for each answer as anybody waits, by a clock of its own."""
 
     def __init__(self, clock: list[float]) -> None:
-        super().__init__([])
+        super().__init__()
         self._clock = clock
         self._asked = 0
 
@@ -174,20 +155,17 @@ def test_readiness_is_bounded_in_all_however_slow_each_answer_is() -> None:
     assert session.clock[0] <= 20_001
 
 
-def test_an_answer_over_the_limit_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_answer_over_the_limit_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ANSWER_BYTES.variable, "1000")
 
-    async def ask() -> None:
-        async def announce(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            writer.write((1001).to_bytes(4, "big"))
-            await writer.drain()
-            writer.close()
+    async def announce(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write((1001).to_bytes(4, "big"))
+        await writer.drain()
+        writer.close()
 
-        server = await asyncio.start_server(announce, "127.0.0.1", 0)
-        async with server:
-            connection = await StreamConnection.open("127.0.0.1", server.sockets[0].getsockname()[1])
-            with pytest.raises(ConnectionLost, match=r"1001 bytes .*1000 are the most of an answer"):
-                await connection.receive(timeout_ms=5_000)
-            await connection.close()
-
-    asyncio.run(ask())
+    server = await asyncio.start_server(announce, "127.0.0.1", 0)
+    async with server:
+        connection = await StreamConnection.open("127.0.0.1", server.sockets[0].getsockname()[1])
+        with pytest.raises(ConnectionLost, match=r"1001 bytes .*1000 are the most of an answer"):
+            await connection.receive(timeout_ms=5_000)
+        await connection.close()
