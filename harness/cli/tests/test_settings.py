@@ -8,12 +8,15 @@ from typing import Final
 
 import pytest
 
-from harness.cli import main, settings
+from harness.cli import settings
 from harness.cli.commands import load_command
 from harness.cli.settings import SettingsError, apply_settings, read_settings
 from harness.results.exit_code import ExitCode
 from harness.targets.jars.locks import LOCK_VARIABLE
+from harness.tests.in_process import CommandLine
 from harness.tests.small_suite import RIGHT, write_suite
+
+pytest_plugins = ["harness.tests.command_line_fixture"]
 
 SCENARIO: Final = "classic/heartbeat/before-assignments"
 
@@ -83,76 +86,49 @@ def test_what_is_wrong_is_reported_with_file_and_key(tmp_path: Path, table: str,
 
 
 def test_a_wrong_table_ends_a_command_with_its_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kafka_conformance: CommandLine
 ) -> None:
     write(tmp_path, 'sutes = "own"\n')
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.argv", ["kafka-conformance", "list"])
 
-    with pytest.raises(SystemExit) as ending:
-        main()
-
-    assert ending.value.code == ExitCode.CONFIGURATION
-    assert "sutes" in capsys.readouterr().err
+    assert kafka_conformance("list") == ExitCode.CONFIGURATION
+    assert "sutes" in kafka_conformance.err
 
 
 def test_suites_of_a_repository_are_found_by_its_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kafka_conformance: CommandLine
 ) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])
     write(tmp_path, 'suites = "own_suites"\n')
     write_suite(tmp_path, "own_suites")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.argv", ["kafka-conformance", "list"])
 
-    with pytest.raises(SystemExit) as ending:
-        main()
-
-    assert ending.value.code == ExitCode.EXPECTED
-    assert RIGHT in capsys.readouterr().out
+    assert kafka_conformance("list") == ExitCode.EXPECTED
+    assert RIGHT in kafka_conformance.out
 
 
 @pytest.mark.slow
 def test_a_run_takes_what_the_table_says_and_the_command_line_wins(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kafka_conformance: CommandLine
 ) -> None:
     write(tmp_path, 'target = ["kafka:3.9.2"]\nout = "kept"\n')
     monkeypatch.chdir(tmp_path)
-    arguments = [
-        "--target",
-        "reference",
-        "--no-report",
-        "--run-id",
-        "one",
-        "classic/heartbeat/before-assignments",
-    ]
-    monkeypatch.setattr("sys.argv", ["kafka-conformance", "run", *arguments])
 
-    with pytest.raises(SystemExit) as ending:
-        main()
-
-    assert ending.value.code == ExitCode.EXPECTED
+    run = ("run", "--target", "reference", "--no-report", "--run-id", "one", SCENARIO)
+    assert kafka_conformance(*run) == ExitCode.EXPECTED
     run = json.loads((tmp_path / "kept" / "one" / "run.json").read_text())
     assert run["targets"] == ["reference"]
 
 
 @pytest.mark.parametrize(("named", "home"), [("suites_of_this_folder", ""), ("runs/run-1-found", "runs")])
 def test_suites_in_the_working_directory_are_found_without_settings(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    named: str,
-    home: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kafka_conformance: CommandLine, named: str, home: str
 ) -> None:
     (tmp_path / home).mkdir(exist_ok=True)
     write_suite(tmp_path / home, Path(named).name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [each for each in sys.path if each])
-    monkeypatch.setattr(sys, "argv", ["kafka-conformance", "list", "--suites", named])
 
-    with pytest.raises(SystemExit) as ended:
-        main()
-
-    assert ended.value.code in {0, None}
-    assert RIGHT in capsys.readouterr().out
+    assert kafka_conformance("list", "--suites", named) == ExitCode.EXPECTED
+    assert RIGHT in kafka_conformance.out
     assert sys.path[-1] == str(tmp_path / home)

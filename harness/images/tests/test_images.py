@@ -10,15 +10,15 @@ from typing import Final
 import pytest
 from testcontainers.core.container import DockerContainer
 
-from harness.cli import main
 from harness.images import base
 from harness.images.kafka import build_image, built_images
 from harness.results.exit_code import ExitCode
 from harness.targets.base.interface import Lasting, TargetError
 from harness.targets.containers.engine import engine, labels_for
 from harness.targets.jars.resolved import KafkaJars, kafka_jars
+from harness.tests.in_process import CommandLine
 
-pytest_plugins = ["harness.tests.docker_fixture"]
+pytest_plugins = ["harness.tests.command_line_fixture", "harness.tests.docker_fixture"]
 
 VERSION: Final = "3.9.2"
 """Has Kafka's own program that reads an image's environment."""
@@ -153,13 +153,9 @@ def test_without_an_engine_the_remedy_is_reported(
     command: tuple[str, ...],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    kafka_conformance: CommandLine,
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
-    monkeypatch.setattr("sys.argv", ["kafka-conformance", "images", *command])
 
-    with pytest.raises(SystemExit) as ending:
-        main()
-
-    assert ending.value.code == ExitCode.UNAVAILABLE
-    assert "DOCKER_HOST" in capsys.readouterr().err
+    assert kafka_conformance("images", *command) == ExitCode.UNAVAILABLE
+    assert "DOCKER_HOST" in kafka_conformance.err

@@ -1,0 +1,108 @@
+"""The command `search`: its steps, its pages, and the commands that it names."""
+
+from pathlib import Path
+
+import pytest
+import typer
+
+from harness.cli.search import whole_number
+from harness.cli.search_target import TargetPlan
+from harness.report.model.phrases import given_options
+from harness.results.exit_code import ExitCode
+from harness.spark.rows import ErrorCodeCount
+from harness.targets.base.ports import free_port
+from harness.tests.in_process import CommandLine
+from harness.tests.report_run import RUN_ID, SCALA, MadeUpRun
+
+pytest_plugins = ["harness.tests.command_line_fixture"]
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("1", 1), ("20000", 20_000), ("1e6", 1_000_000), ("2.5e3", 2_500)]
+)
+def test_whole_numbers_are_read(text: str, number: int) -> None:
+    assert whole_number(text) == number
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1.5", "many", "nan", "inf"])
+def test_anything_else_is_refused_by_name(text: str) -> None:
+    with pytest.raises(typer.BadParameter, match=f"{text} is not a whole number"):
+        whole_number(text)
+
+
+@pytest.mark.slow  # the harness asks several times
+def test_a_target_out_of_reach_is_named_and_no_mistake_on_the_command_line(
+    kafka_conformance: CommandLine, tmp_path: Path
+) -> None:
+    target = f"external:127.0.0.1:{free_port()}"
+    code = kafka_conformance("search", "--target", target, "--profile", "4.4", "--out", tmp_path)
+    assert code == ExitCode.UNAVAILABLE
+    assert f"{target}: " in kafka_conformance.err
+    assert "does not accept: connection refused" in kafka_conformance.err
+
+
+def _plan(against: str | None) -> TargetPlan:
+    return TargetPlan(
+        target="kafka:4.3.1",
+        against=against,
+        profile=None,
+        steps=100,
+        seed=1,
+        batch=10,
+        jobs=10,
+        out=Path("out"),
+        run_id="r1",
+        write_to=None,
+        corpus=None,
+        wants_report=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("against", "command"),
+    [
+        (None, "kafka-conformance run --target kafka:4.3.1 --suites out/r1-found"),
+        ("kafka:4.4.0", "kafka-conformance matrix --versions 4.3.1 --against 4.4.0 --suites out/r1-found"),
+        (
+            "librdkafka-mock",
+            "kafka-conformance matrix --versions 4.3.1 --against librdkafka-mock --suites out/r1-found",
+        ),
+    ],
+)
+def test_the_command_names_the_suites_that_were_found(against: str | None, command: str) -> None:
+    found = _plan(against).command_of_run
+
+    assert found == command
+    assert given_options(found) == ("--suites", "out/r1-found")
+
+
+@pytest.mark.slow
+def test_a_page_has_the_answers_of_the_search_alone_of_both_and_of_the_scenarios_alone(
+    kafka_conformance: CommandLine, tmp_path: Path
+) -> None:
+    run = MadeUpRun()
+    for api, code in (("Heartbeat", "NONE"), ("Heartbeat", "GROUP_MAX_SIZE_REACHED"), ("Metadata", "NONE")):
+        run.error_codes.append(
+            ErrorCodeCount(
+                run_id=RUN_ID, target=SCALA, api=api, api_version=4, error_code=code, response_count=7
+            )
+        )
+    sides = ("--target", "reference:4.4", "--against", "reference:4.4", "--steps", "2500")
+    beside = ("--beside", run.write(tmp_path / "run"), "--out", tmp_path, "--run-id", "made")
+
+    assert kafka_conformance("search", *sides, *beside) == ExitCode.EXPECTED
+
+    assert "1 in the search and in the scenarios" in kafka_conformance.out
+    page = (tmp_path / "made-coverage" / "coverage.html").read_text()
+    alone, both, missing = (part.partition("</details>")[0] for part in page.split("<details")[1:])
+    assert "OffsetCommit" in alone
+    assert "Heartbeat" in both
+    assert "GROUP_MAX_SIZE_REACHED" in missing
+    assert "Metadata" not in missing
+
+
+def test_a_folder_that_is_no_run_is_refused_before_the_search(
+    kafka_conformance: CommandLine, tmp_path: Path
+) -> None:
+    code = kafka_conformance("search", "--against", "reference:4.3", "--beside", tmp_path)
+    assert code == ExitCode.NO_INPUT
