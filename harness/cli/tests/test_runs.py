@@ -75,28 +75,6 @@ def test_a_run_of_another_command_is_no_input_and_its_own_command_is_named(
     assert "Traceback" not in kafka_conformance.err
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("report",),
-        ("coverage",),
-        ("trend",),
-        ("invariants",),
-        ("replay",),
-        ("tap", "--finish"),
-        ("race", "--judge"),
-        ("clients", "--into"),
-        ("loading-table",),
-        ("bench-spark", "--run"),
-    ],
-)
-def test_a_run_that_is_not_there_is_no_input(
-    kafka_conformance: CommandLine, tmp_path: Path, command: tuple[str, ...]
-) -> None:
-    assert kafka_conformance(*command, tmp_path / "none") == ExitCode.NO_INPUT
-    assert f"{tmp_path / 'none'} is not a run's folder; `kafka-conformance " in kafka_conformance.err
-
-
 def test_the_folder_of_all_runs_names_the_newest(kafka_conformance: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "latest").symlink_to(_run(tmp_path / "run-1", _TAP))
 

@@ -38,10 +38,6 @@ def test_a_run_that_was_cut_short_is_bad_data(tmp_path: Path) -> None:
     assert "cut short" in done.output
 
 
-def test_a_folder_that_is_no_run_is_no_input(tmp_path: Path) -> None:
-    assert CliRunner().invoke(app, ["trend", str(tmp_path)]).exit_code == ExitCode.NO_INPUT
-
-
 def test_sizes_go_from_small_to_large() -> None:
     assert _counts("1e7,1000000") == (1_000_000, 10_000_000)
 

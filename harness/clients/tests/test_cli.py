@@ -48,14 +48,6 @@ def test_what_cannot_be_is_said_before_any_client_starts(
     assert says in kafka_conformance.err
 
 
-@pytest.mark.slow
-def test_a_run_is_not_written_over(kafka_conformance: CommandLine, tmp_path: Path) -> None:
-    (tmp_path / "first").mkdir()
-
-    assert kafka_conformance("clients", "--run-id", "first", "--out", tmp_path) == ExitCode.USAGE
-    assert "is there already" in kafka_conformance.err
-
-
 def test_the_reference_in_process_is_stood_in_for_by_its_server() -> None:
     given = ["reference", "reference:3.9", "kafka:3.9.2", "reference-tcp"]
 
