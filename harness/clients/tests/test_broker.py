@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.clients.collect import collect_client_scripts
 from harness.clients.java import java_library
-from harness.clients.libraries import LIBRARIES
-from harness.clients.run import ClientsPlan, drive
-from harness.targets.spec import parse_target
-from harness.verdict import Confirmation, Outcome
+from harness.clients.libraries import LIBRARIES, ClientLibrary
+from harness.tests.client_plans import carried_out
+from harness.verdict import Outcome
 
 pytestmark = pytest.mark.broker
 
@@ -41,55 +39,29 @@ IN_NEW_GROUPS = (
 ON_A_REAL_BROKER_ALONE = {"clients/discovery/commits-lie-where-the-hash-says"}
 
 
-def test_real_clients_see_the_same_on_a_real_broker_and_on_the_reference(tmp_path: Path) -> None:
-    scripts = collect_client_scripts()
-    libraries = (*LIBRARIES.values(), asyncio.run(java_library("java:3.9.2", lambda _: None)))
-    plan = ClientsPlan(
-        run_id="run",
-        scripts=tuple(scripts[name] for name in SCRIPTS),
-        libraries=libraries,
-        targets=(parse_target("kafka:3.9.2"),),
-        command="kafka-conformance clients --target kafka:3.9.2",
-        out=tmp_path,
-        jobs=4,
-        patience_s=90.0,
-    )
+def java(name: str) -> ClientLibrary:
+    return asyncio.run(java_library(name, lambda _: None))
 
-    judgements = asyncio.run(drive(plan, lambda *_: None))
+
+def test_real_clients_see_the_same_on_a_real_broker_and_on_the_reference(tmp_path: Path) -> None:
+    libraries = (*LIBRARIES.values(), java("java:3.9.2"))
+
+    judgements, steady = carried_out(tmp_path, "kafka:3.9.2", SCRIPTS, libraries)
 
     assert len(judgements) == len(SCRIPTS) * len(libraries)
-    # Real clients race: what does not show again accuses nobody, and is rare.
-    flaky = [each.script_id for each in judgements if each.confirmation is Confirmation.FLAKY]
-    assert len(flaky) <= 1, flaky
-    for each in judgements:
-        if each.confirmation is not Confirmation.FLAKY:
-            found = (each.outcome, each.mismatches, each.differences)
-            assert found == (Outcome.CONFORMS, (), ()), each.script_id
+    for each in steady:
+        found = (each.outcome, each.mismatches, each.differences)
+        assert found == (Outcome.CONFORMS, (), ()), each.script_id
     compared = {each.script_id for each in judgements if each.compared == "reference-tcp:3.9.2"}
     assert compared | ON_A_REAL_BROKER_ALONE == set(SCRIPTS)
 
 
 def test_real_clients_carry_scripts_out_in_consumer_groups(tmp_path: Path) -> None:
-    scripts = collect_client_scripts()
-    libraries = (*LIBRARIES.values(), asyncio.run(java_library("java", lambda _: None)))
-    plan = ClientsPlan(
-        run_id="run",
-        scripts=tuple(scripts[name] for name in IN_CONSUMER_GROUPS),
-        libraries=libraries,
-        targets=(parse_target("kafka:latest"),),
-        command="kafka-conformance clients --target kafka:latest",
-        out=tmp_path,
-        compares=False,
-        jobs=4,
-        patience_s=90.0,
-    )
+    libraries = (*LIBRARIES.values(), java("java"))
 
-    judgements = asyncio.run(drive(plan, lambda *_: None))
+    judgements, steady = carried_out(tmp_path, "kafka:latest", IN_CONSUMER_GROUPS, libraries, compares=False)
 
-    able = [each for each in judgements if each.library != "kafka-python"]
-    flaky = [each.script_id for each in able if each.confirmation is Confirmation.FLAKY]
-    assert len(flaky) <= 1, flaky
-    found = {(each.outcome, each.mismatches) for each in able if each.script_id not in flaky}
+    found = {(each.outcome, each.mismatches) for each in steady if each.library != "kafka-python"}
     assert found == {(Outcome.CONFORMS, ())}
     lacking = [each for each in judgements if each.library == "kafka-python"]
     assert {each.outcome for each in lacking} == {Outcome.NOT_APPLICABLE}
@@ -97,28 +69,14 @@ def test_real_clients_carry_scripts_out_in_consumer_groups(tmp_path: Path) -> No
 
 
 def test_real_clients_carry_scripts_out_in_share_groups_and_streams_groups(tmp_path: Path) -> None:
-    scripts = collect_client_scripts()
-    java = asyncio.run(java_library("java", lambda _: None))
-    plan = ClientsPlan(
-        run_id="run",
-        scripts=tuple(scripts[name] for name in IN_NEW_GROUPS),
-        libraries=(LIBRARIES["confluent-kafka"], java),
-        targets=(parse_target("kafka:latest"),),
-        command="kafka-conformance clients --target kafka:latest",
-        out=tmp_path,
-        compares=False,
-        jobs=4,
-        patience_s=90.0,
-    )
+    libraries = (LIBRARIES["confluent-kafka"], java("java"))
 
-    judgements = asyncio.run(drive(plan, lambda *_: None))
+    judgements, steady = carried_out(tmp_path, "kafka:latest", IN_NEW_GROUPS, libraries, compares=False)
 
-    flaky = [each.script_id for each in judgements if each.confirmation is Confirmation.FLAKY]
-    assert len(flaky) <= 1, flaky
+    applicable = {(each.outcome, each.mismatches) for each in steady} - {(Outcome.NOT_APPLICABLE, ())}
+    assert applicable == {(Outcome.CONFORMS, ())}
     able = [each for each in judgements if each.outcome is not Outcome.NOT_APPLICABLE]
-    found = {(each.outcome, each.mismatches) for each in able if each.script_id not in flaky}
-    assert found == {(Outcome.CONFORMS, ())}
-    assert {each.script_id for each in able if each.library == java.name} == {*IN_NEW_GROUPS}
+    assert {each.script_id for each in able if each.library != "confluent-kafka"} == {*IN_NEW_GROUPS}
     shared = [each.script_id for each in able if each.library == "confluent-kafka"]
     assert shared == [
         "clients/share/delivery/closes-with-records",

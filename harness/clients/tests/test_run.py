@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.bench.slow_timers import PACKAGE, faulty_copy
 from harness.clients.collect import collect_client_scripts
 from harness.clients.folder import ClientsFolder
 from harness.clients.libraries import LIBRARIES, ClientLibrary
@@ -18,25 +19,15 @@ from harness.clients.run import ClientsPlan, drive
 from harness.clients.steps import Verb
 from harness.results.client_results import ClientResult, read_outcomes
 from harness.targets.reference.tcp import REFERENCE_ROOT, ReferenceTcpTarget
-from harness.targets.spec import parse_target
+from harness.tests.client_plans import PATIENCE_S, clients_plan
 from harness.verdict import Confirmation, Outcome
 
 pytestmark = pytest.mark.slow
 
-PATIENCE_S = 90.0
-
 
 def plan(out: Path, *names: str) -> ClientsPlan:
     scripts = collect_client_scripts("harness.tests.client_suite")
-    return ClientsPlan(
-        run_id="run",
-        scripts=tuple(scripts[f"clients/small/{name}"] for name in names),
-        libraries=tuple(LIBRARIES.values()),
-        targets=(parse_target("reference-tcp"),),
-        command="kafka-conformance clients",
-        out=out,
-        patience_s=PATIENCE_S,
-    )
+    return clients_plan(out, "reference-tcp", [scripts[f"clients/small/{name}"] for name in names])
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +115,7 @@ def test_a_script_that_says_what_cannot_be_diverges(tmp_path: Path) -> None:
 
 def test_a_replay_knows_when_a_topic_came_that_no_client_looked_at_before(tmp_path: Path) -> None:
     script = collect_client_scripts()["clients/consumer/subscription/pattern-meets-a-new-topic"]
-    only = replace(plan(tmp_path), scripts=(script,), libraries=(LIBRARIES["confluent-kafka"],))
+    only = clients_plan(tmp_path, "reference-tcp", [script], [LIBRARIES["confluent-kafka"]])
 
     (judged,) = asyncio.run(drive(only, lambda *_: None))
 
@@ -132,31 +123,18 @@ def test_a_replay_knows_when_a_topic_came_that_no_client_looked_at_before(tmp_pa
 
 
 def test_a_coordinator_that_rebalances_for_a_static_member_is_seen_by_its_clients(tmp_path: Path) -> None:
-    faulty = tmp_path / "reference_coordinator"
-    shutil.copytree(
-        REFERENCE_ROOT / "reference_coordinator",
-        faulty,
-        ignore=shutil.ignore_patterns("__pycache__", "tests"),
+    faulty_copy(
+        REFERENCE_ROOT,
+        tmp_path,
+        module=Path(PACKAGE, "groups", "classic", "static_members.py"),
+        healthy="if group.protocol_name != group.select_protocol():",
+        faulty="if group.protocol_name is not None:",
     )
-    module = faulty / "groups" / "classic" / "static_members.py"
-    right, wrong = "if group.protocol_name != group.select_protocol():", "if group.protocol_name is not None:"
-    text = module.read_text()
-    assert text.count(right) == 1
-    module.write_text(text.replace(right, wrong))
     script = collect_client_scripts("suites.clients")["clients/static/crashes-and-returns"]
+    faulty = ReferenceTcpTarget(root=tmp_path)
+    rebalancing = clients_plan(tmp_path, faulty, [script], [LIBRARIES["confluent-kafka"]])
 
-    judgements = asyncio.run(
-        drive(
-            replace(
-                plan(tmp_path),
-                scripts=(script,),
-                libraries=(LIBRARIES["confluent-kafka"],),
-                targets=(ReferenceTcpTarget(root=tmp_path),),
-                taps=False,
-            ),
-            lambda *_: None,
-        )
-    )
+    judgements = asyncio.run(drive(replace(rebalancing, taps=False), lambda *_: None))
 
     assert [(each.outcome, each.confirmation) for each in judgements] == [
         (Outcome.DIVERGES, Confirmation.CONFIRMED)

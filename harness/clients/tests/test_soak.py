@@ -1,7 +1,6 @@
 """Two groups of real clients under load and upheavals on the reference; every record is accounted for."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,10 +13,10 @@ from harness.clients.soak_group import GroupAccount
 from harness.clients.soak_run import soak_all
 from harness.clients.soak_share import Ledger, behind
 from harness.report.site.clients_soak import read_soaks, soak_exit_code, soak_site
-from harness.results.client_results import load_clients
+from harness.results.client_results import ClientsRun, load_clients
 from harness.results.exit_code import ExitCode
 from harness.targets.base.interface import TargetError
-from harness.targets.spec import parse_target
+from harness.tests.client_plans import clients_plan
 from harness.tests.made_up_clients import KAFKA_NAME, PYTHON, MadeUpClients
 
 
@@ -114,15 +113,8 @@ def test_a_share_group_whose_records_are_wrong_is_unexpected() -> None:
     assert account(wrong=("1 records came again",)).unexpected == ("1 records came again",)
 
 
-def plan_of(out: Path) -> ClientsPlan:
-    return ClientsPlan(
-        run_id="soak",
-        scripts=(),
-        libraries=(LIBRARIES["confluent-kafka"],),
-        targets=(parse_target("reference-tcp"),),
-        command="kafka-conformance clients --soak 6",
-        out=out,
-    )
+def plan_of(out: Path, target: str = "reference-tcp") -> ClientsPlan:
+    return clients_plan(out, target, libraries=[LIBRARIES["confluent-kafka"]], run_id="soak")
 
 
 @pytest.mark.slow
@@ -161,7 +153,7 @@ def test_a_soak_that_cannot_go_on_says_so_on_file(
 
 @pytest.mark.slow
 def test_a_library_without_the_wanted_groups_is_no_verdict(tmp_path: Path) -> None:
-    older = replace(plan_of(tmp_path), targets=(parse_target("reference-tcp:4.1"),))
+    older = plan_of(tmp_path, "reference-tcp:4.1")
     said: list[str] = []
 
     asyncio.run(soak_all(older, 6, 1, lambda _, text: said.append(text), groups=("share",)))
@@ -187,16 +179,17 @@ async def test_what_goes_on_beside_a_failure_is_stopped_before_it_is_reported() 
     assert stopped == ["endures"]
 
 
-def test_an_account_that_does_not_add_up_is_red_on_its_page_and_at_the_end(tmp_path: Path) -> None:
-    result = SoakResult(
-        library=PYTHON,
-        produced=10,
-        duration_s=6.0,
-        groups=(account(delivered=9, lost=("<b>0#1",), happenings=((1.5, "error <i>", "<u>"),)),),
-    )
-    folder = MadeUpClients(judgements=[], soak_s=6.0).write(tmp_path / "soak")
+def soaked(clients: MadeUpClients, directory: Path, group: GroupAccount) -> ClientsRun:
+    """Write a soak of one group that was stored, and load it."""
+    result = SoakResult(library=PYTHON, produced=10, duration_s=6.0, groups=(group,))
+    folder = clients.write(directory / "soak")
     (folder / KAFKA_NAME / f"soak-{PYTHON}.json").write_text(soak_to_json(result))
-    run = load_clients(folder)
+    return load_clients(folder)
+
+
+def test_an_account_that_does_not_add_up_is_red_on_its_page_and_at_the_end(tmp_path: Path) -> None:
+    wrong = account(delivered=9, lost=("<b>0#1",), happenings=((1.5, "error <i>", "<u>"),))
+    run = soaked(MadeUpClients(judgements=[], soak_s=6.0), tmp_path, wrong)
 
     assert soak_exit_code(run) is ExitCode.UNEXPECTED
     page = soak_site(run).read_text()
@@ -212,13 +205,6 @@ def test_an_account_that_does_not_add_up_is_red_on_its_page_and_at_the_end(tmp_p
 def test_a_soak_that_did_not_come_to_its_end_is_not_decided_by_its_account(
     tmp_path: Path, ended: str, code: ExitCode
 ) -> None:
-    folder = MadeUpClients(judgements=[], soak_s=6.0, ended=ended).write(tmp_path / "soak")
-    result = SoakResult(
-        library=PYTHON,
-        produced=10,
-        duration_s=6.0,
-        groups=(account(delivered=10, lost=(), happenings=()),),
-    )
-    (folder / KAFKA_NAME / f"soak-{PYTHON}.json").write_text(soak_to_json(result))
+    run = soaked(MadeUpClients(judgements=[], soak_s=6.0, ended=ended), tmp_path, account())
 
-    assert soak_exit_code(load_clients(folder)) is code
+    assert soak_exit_code(run) is code

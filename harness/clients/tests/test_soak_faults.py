@@ -9,12 +9,12 @@ import pytest
 
 from harness.clients import soak_group, soak_share
 from harness.clients.libraries import LIBRARIES
-from harness.clients.run import ClientsPlan
 from harness.clients.soak_run import soak_all
 from harness.report.site.clients_soak import read_soaks, soak_exit_code
 from harness.results.client_results import load_clients
 from harness.results.exit_code import ExitCode
 from harness.targets.reference.tcp import REFERENCE_ROOT, ReferenceTcpTarget
+from harness.tests.client_plans import clients_plan
 
 pytestmark = pytest.mark.slow
 _LOCK_S = 2
@@ -86,14 +86,8 @@ def soaked(tmp_path: Path, *faults: Planted) -> tuple[ExitCode, tuple[str, ...]]
     shutil.copytree(REFERENCE_ROOT / "kio_extension", root / "kio_extension", ignore=ignored)
     for each in faults:
         each.plant(root)
-    plan = ClientsPlan(
-        run_id="soak",
-        scripts=(),
-        libraries=(LIBRARIES["confluent-kafka"],),
-        targets=(ReferenceTcpTarget(root=root),),
-        command="kafka-conformance clients --soak 8",
-        out=tmp_path,
-    )
+    library, target = LIBRARIES["confluent-kafka"], ReferenceTcpTarget(root=root)
+    plan = clients_plan(tmp_path, target, libraries=[library], run_id="soak")
     asyncio.run(soak_all(plan, 8, 3, lambda *_: None, groups=("share",)))
     run = load_clients(tmp_path / "soak")
     (only,) = read_soaks(run)
