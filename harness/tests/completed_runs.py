@@ -150,6 +150,14 @@ def reference_server(profile: str, *, log: Path) -> Iterator[int]:
         process.wait()
 
 
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def processes_of(directory: Path) -> list[int]:
     """Return the ids of the running programs whose command line names a directory."""
     return [

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Final
@@ -166,16 +167,7 @@ def test_a_footer_that_counts_no_events_ends_with_65(kafka_conformance: CommandL
     run = _first_run(kafka_conformance, tmp_path)
     footer = run.read_footer()
     assert footer is not None
-    run.write_footer(
-        RunFooter(
-            run_id=footer.run_id,
-            finished_at=footer.finished_at,
-            ended=ENDED_COMPLETE,
-            scenario_count=1,
-            drive_ms="{}",
-            event_counts="[1]",
-        )
-    )
+    run.write_footer(replace(footer, event_counts="[1]"))
 
     assert kafka_conformance("gate", "--suites", "small_suites", run.path) == ExitCode.BAD_DATA
     assert "`event_counts` counts no events" in kafka_conformance.err

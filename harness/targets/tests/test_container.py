@@ -19,7 +19,7 @@ from harness.targets.containers.image import Make, parse_image
 from harness.targets.containers.interface import Membership, Recipe, environment_name, recipe
 from harness.targets.containers.log import LogFollower
 from harness.targets.containers.sdk import Container
-from harness.targets.containers.target import ContainerTarget, container_capabilities
+from harness.targets.containers.target import container_capabilities
 from harness.targets.kafka.properties import CONTROLLER_ID
 from harness.targets.spec import parse_target
 from harness.tests.patience import wait_until
@@ -165,24 +165,6 @@ def test_a_container_can_do_what_its_kafka_can() -> None:
         Capability.PAUSE,
         Capability.SOLE_LEADER,
     }
-
-
-@pytest.mark.parametrize(
-    ("spec", "name"),
-    [
-        ("container:apache/kafka:4.3.1", "container-apache-kafka-4.3.1"),
-        ("container:apache/kafka:4.3.1*3", "container-apache-kafka-4.3.1-x3"),
-        (
-            "container:mirror.example:5000/apache/kafka:3.9.2",
-            "container-mirror.example-5000-apache-kafka-3.9.2",
-        ),
-    ],
-)
-def test_a_container_target_keeps_its_spec_and_is_named_after_it(spec: str, name: str) -> None:
-    target = parse_target(spec)
-
-    assert isinstance(target, ContainerTarget)
-    assert (target.spec, target.name) == (spec, name)
 
 
 def test_an_engine_that_does_not_answer_is_reported_with_the_remedy(

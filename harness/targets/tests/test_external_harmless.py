@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -241,41 +241,42 @@ def test_who_interrupts_the_cleaning_too_is_shown_how_to_go_on(tmp_path: Path) -
         assert asyncio.run(left_on(address)) == []
 
 
-@pytest.mark.parametrize("failure", [TargetError("it says nothing"), asyncio.CancelledError()], ids=repr)
-def test_what_set_up_made_is_taken_away_where_set_up_ends_early(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, failure: BaseException
+async def fails() -> NoReturn:
+    raise TargetError("it says nothing")
+
+
+async def is_cancelled() -> NoReturn:
+    raise asyncio.CancelledError
+
+
+async def never_ends() -> NoReturn:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("described", "error", "says"),
+    [
+        (fails, TargetError, "it says nothing"),
+        (is_cancelled, asyncio.CancelledError, "^$"),
+        (never_ends, TargetError, "did not say how it is configured within"),
+    ],
+)
+async def test_what_set_up_made_is_taken_away_where_set_up_ends_early_or_never(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    described: Callable[[], Awaitable[NoReturn]],
+    error: type[BaseException],
+    says: str,
 ) -> None:
-    async def fails(*_: object) -> NoReturn:
-        raise failure
-
-    async def start(address: str) -> None:
-        host, _, port = address.rpartition(":")
-        target = ExternalTarget(host, int(port))
-        with pytest.raises(type(failure)):
-            await target.start(broker_config={}, directory=tmp_path, progress=lambda _: None)
-
-    monkeypatch.setattr(external_target, "described_config", fails)
-    with reference_broker("3.9", properties=()) as address:
-        asyncio.run(start(address))
-        assert asyncio.run(left_on(address)) == []
-
-
-def test_set_up_is_bounded_as_a_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    async def never(*_: object) -> NoReturn:
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    async def start(address: str) -> None:
-        host, _, port = address.rpartition(":")
-        target = ExternalTarget(host, int(port), timeout_ms=5_000)
-        with pytest.raises(TargetError, match="did not say how it is configured within"):
-            await target.start(broker_config={}, directory=tmp_path, progress=lambda _: None)
-
-    monkeypatch.setattr(external_target, "described_config", never)
+    monkeypatch.setattr(external_target, "described_config", lambda *_: described())
     monkeypatch.setattr(external_target, "_DESCRIBED_WITHIN_S", 1.0)
     with reference_broker("3.9", properties=()) as address:
-        asyncio.run(start(address))
-        assert asyncio.run(left_on(address)) == []
+        host, _, port = address.rpartition(":")
+        target = ExternalTarget(host, int(port), timeout_ms=5_000)
+        with pytest.raises(error, match=says):
+            await target.start(broker_config={}, directory=tmp_path, progress=lambda _: None)
+        assert await left_on(address) == []
 
 
 def test_what_a_killed_run_left_is_taken_away_and_nothing_else(tmp_path: Path) -> None:

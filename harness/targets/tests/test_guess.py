@@ -6,35 +6,17 @@ import pytest
 
 from harness.targets.base.guess import guess_profile
 from harness.targets.base.interface import ApiRange
+from harness.wire.schema import api_key
 
-_OFFSET_COMMIT, _OFFSET_FETCH, _FIND_COORDINATOR, _JOIN_GROUP = 8, 9, 10, 11
-_DESCRIBE_GROUPS, _LIST_GROUPS, _ADD_OFFSETS_TO_TXN, _DELETE_GROUPS = 15, 16, 25, 42
-
-
-def test_the_configuration_tells_which_coordinator_a_release_with_a_choice_has() -> None:
-    ranges = [ApiRange(api_key=10, min_version=0, max_version=6)]
-    consumer = {"group.coordinator.rebalance.protocols": "classic,consumer"}
-
-    assert guess_profile(ranges, consumer) == "3.9-java"
-    assert guess_profile(ranges, {"group.coordinator.rebalance.protocols": "classic"}) == "3.9"
-    assert guess_profile([ApiRange(api_key=8, min_version=2, max_version=10)], consumer) == "4.2"
+_APIS = (
+    *("OffsetCommit", "FindCoordinator", "JoinGroup", "DescribeGroups"),
+    *("ListGroups", "AddOffsetsToTxn", "DeleteGroups"),
+)
+_PROTOCOLS = "group.coordinator.rebalance.protocols"
 
 
-def _ranges(newest: Mapping[int, int]) -> tuple[ApiRange, ...]:
-    return tuple(ApiRange(api_key=key, min_version=0, max_version=version) for key, version in newest.items())
-
-
-def _advertised(*newest: int) -> tuple[ApiRange, ...]:
-    keys = (
-        _OFFSET_COMMIT,
-        _FIND_COORDINATOR,
-        _JOIN_GROUP,
-        _DESCRIBE_GROUPS,
-        _LIST_GROUPS,
-        _ADD_OFFSETS_TO_TXN,
-        _DELETE_GROUPS,
-    )
-    return _ranges(dict(zip(keys, newest, strict=True)))
+def _range(api: str, newest: int, *, oldest: int = 0) -> ApiRange:
+    return ApiRange(api_key=api_key(api), min_version=oldest, max_version=newest)
 
 
 @pytest.mark.parametrize(
@@ -53,25 +35,30 @@ def _advertised(*newest: int) -> tuple[ApiRange, ...]:
         ((9, 6, 9, 6, 5, 4, 2), "4.0"),
         ((10, 6, 9, 6, 5, 4, 2), "4.2"),
         ((10, 6, 9, 6, 5, 4, 3), "4.4"),
+        ((), "2.4"),
     ],
 )
 def test_a_release_is_known_by_the_newest_versions_that_it_advertises(
     newest: tuple[int, ...], profile: str
 ) -> None:
-    assert guess_profile(_advertised(*newest)) == profile
+    assert guess_profile([*map(_range, _APIS, newest)]) == profile
+
+
+@pytest.mark.parametrize(
+    ("advertised", "config", "profile"),
+    [
+        (_range("FindCoordinator", 6), {_PROTOCOLS: "classic,consumer"}, "3.9-java"),
+        (_range("FindCoordinator", 6), {_PROTOCOLS: "classic"}, "3.9"),
+        (_range("OffsetCommit", 10, oldest=2), {_PROTOCOLS: "classic,consumer"}, "4.2"),
+        (_range("OffsetCommit", 10, oldest=2), {"group.consumer.assignment.interval.ms": "1000"}, "4.3"),
+        (_range("OffsetCommit", 10, oldest=2), {"group.consumer.session.timeout.ms": "45000"}, "4.2"),
+    ],
+)
+def test_the_configuration_tells_coordinators_and_releases_apart_that_advertise_the_same(
+    advertised: ApiRange, config: Mapping[str, str], profile: str
+) -> None:
+    assert guess_profile([advertised], config) == profile
 
 
 def test_the_one_release_that_refused_old_joins_is_known_by_that() -> None:
-    ranges = [ApiRange(api_key=_JOIN_GROUP, min_version=2, max_version=9), *_ranges({_DESCRIBE_GROUPS: 6})]
-
-    assert guess_profile(ranges) == "4.0.0"
-
-
-def test_a_broker_that_advertises_nothing_of_groups_is_taken_for_the_oldest() -> None:
-    assert guess_profile([]) == "2.4"
-
-
-def test_a_configuration_tells_4_3_from_4_2() -> None:
-    ranges = [ApiRange(api_key=8, min_version=2, max_version=10)]
-    assert guess_profile(ranges, {"group.consumer.assignment.interval.ms": "1000"}) == "4.3"
-    assert guess_profile(ranges, {"group.consumer.session.timeout.ms": "45000"}) == "4.2"
+    assert guess_profile([_range("JoinGroup", 9, oldest=2), _range("DescribeGroups", 6)]) == "4.0.0"

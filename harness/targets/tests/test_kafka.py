@@ -18,7 +18,7 @@ from harness.targets.base.interface import (
 from harness.targets.external.target import ExternalTarget
 from harness.targets.kafka.local import LocalBroker
 from harness.targets.kafka.released import KafkaTarget
-from harness.tests.completed_runs import processes_of
+from harness.tests.completed_runs import is_running, processes_of
 from harness.wire.codec import Fields
 
 pytestmark = pytest.mark.broker
@@ -37,14 +37,6 @@ async def _started(
         yield broker
     finally:
         await broker.stop()
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 async def test_a_started_broker_serves_groups_and_has_the_topics_at_once(tmp_path: Path) -> None:
@@ -68,9 +60,9 @@ async def test_a_started_broker_serves_groups_and_has_the_topics_at_once(tmp_pat
 
 async def test_a_stopped_broker_leaves_its_log_and_no_process(tmp_path: Path) -> None:
     async with _started(tmp_path) as broker:
-        assert all(_is_running(pid) for pid in broker.pids)
+        assert all(is_running(pid) for pid in broker.pids)
 
-    assert not any(_is_running(pid) for pid in broker.pids)
+    assert not any(is_running(pid) for pid in broker.pids)
     assert "started" in (tmp_path / "server.log").read_text()
     assert not list(tmp_path.glob("storage-*"))  # noqa: ASYNC240 - on a local disk
     assert broker.failure() is None
@@ -97,7 +89,7 @@ async def test_a_scenarios_configuration_reaches_the_broker_and_an_external_targ
         assert external.description.broker_config["group.min.session.timeout.ms"] == "100"
         assert external.description.profile == "3.9"
         await external.stop()
-        assert all(_is_running(pid) for pid in broker.pids)
+        assert all(is_running(pid) for pid in broker.pids)
 
 
 async def test_a_configuration_that_kafka_refuses_is_reported_and_leaves_no_process(tmp_path: Path) -> None:
@@ -122,4 +114,4 @@ async def test_a_start_that_is_cancelled_leaves_no_process(tmp_path: Path) -> No
     with pytest.raises(asyncio.CancelledError):
         await start
 
-    assert not any(_is_running(pid) for pid in pids)
+    assert not any(is_running(pid) for pid in pids)

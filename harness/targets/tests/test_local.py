@@ -1,7 +1,6 @@
 """What local brokers are made of, without starting one."""
 
 import asyncio
-import os
 import shutil
 import subprocess
 import sys
@@ -29,6 +28,7 @@ from harness.targets.kafka.properties import (
     uses_kraft,
 )
 from harness.targets.kafka.storage import cluster_id_of, new_cluster_id
+from harness.tests.completed_runs import is_running
 from harness.tests.fake_java import ALL_MODULES, fake_java
 from harness.tests.patience import wait_until
 
@@ -201,24 +201,21 @@ def test_what_fails_half_way_leaves_nothing_in_the_cache(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_cache_waits_for_the_owner_of_its_lock(tmp_path: Path) -> None:
-    async def second_waits() -> list[str]:
-        reported: list[str] = []
-        entered = asyncio.Event()
+async def test_the_cache_waits_for_the_owner_of_its_lock(tmp_path: Path) -> None:
+    reported: list[str] = []
+    entered = asyncio.Event()
 
-        async def second() -> None:
-            async with cache.locked(tmp_path, "jars", reported.append):
-                entered.set()
-
+    async def second() -> None:
         async with cache.locked(tmp_path, "jars", reported.append):
-            task = asyncio.create_task(second())
-            while not reported:  # noqa: ASYNC110 - what is told sets no event
-                await asyncio.sleep(0)
-            assert not entered.is_set()
-        await task
-        return reported
+            entered.set()
 
-    assert asyncio.run(second_waits()) == ["waiting for another process to fill the cache"]
+    async with cache.locked(tmp_path, "jars", reported.append):
+        task = asyncio.create_task(second())
+        while not reported:  # noqa: ASYNC110 - what is told sets no event
+            await asyncio.sleep(0)
+        assert not entered.is_set()
+    await task
+    assert reported == ["waiting for another process to fill the cache"]
 
 
 def test_a_cache_that_cannot_be_written_says_so_with_the_remedy(tmp_path: Path) -> None:
@@ -233,14 +230,6 @@ def test_a_free_port_is_given_once() -> None:
 
     assert len(set(ports)) == 50
     assert all(20000 <= port < 32000 for port in ports)
-
-
-def _running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def test_a_program_that_ends_by_itself_has_failed_and_its_last_lines_are_reported(tmp_path: Path) -> None:
@@ -259,7 +248,7 @@ def test_a_program_that_ends_by_itself_has_failed_and_its_last_lines_are_reporte
 
 
 @pytest.mark.parametrize("grace_s", [0, 5])
-def test_a_stopped_program_is_gone_with_its_children_and_has_not_failed(
+async def test_a_stopped_program_is_gone_with_its_children_and_has_not_failed(
     tmp_path: Path, grace_s: float
 ) -> None:
     parent = (
@@ -268,23 +257,21 @@ def test_a_stopped_program_is_gone_with_its_children_and_has_not_failed(
     parent = f"{parent}; import time; time.sleep(60)"
     program = Program([sys.executable, "-c", parent], log=tmp_path / "p.log", directory=tmp_path)
 
-    async def stop_once_it_has_a_child() -> int:
-        while not (text := program.log_tail()):  # noqa: ASYNC110 - a file sets no event
-            await asyncio.sleep(0)
-        await program.stop(grace_s=grace_s)
-        return int(text)
+    while not (text := program.log_tail()):  # noqa: ASYNC110 - a file sets no event
+        await asyncio.sleep(0)
+    await program.stop(grace_s=grace_s)
 
-    child = asyncio.run(stop_once_it_has_a_child())
-
-    assert not _running(program.pid)
+    assert not is_running(program.pid)
     if not grace_s:
-        wait_until(lambda: not _running_and_not_a_zombie(child), what="the end of the killed program's child")
+        wait_until(
+            lambda: not _running_and_not_a_zombie(int(text)), what="the end of the killed program's child"
+        )
     assert program.failure() is None
 
 
 def _running_and_not_a_zombie(pid: int) -> bool:
     status = Path(f"/proc/{pid}/stat")
-    return _running(pid) and not (status.exists() and ") Z " in status.read_text())
+    return is_running(pid) and not (status.exists() and ") Z " in status.read_text())
 
 
 def test_the_checks_of_this_machine_each_say_something() -> None:
@@ -343,26 +330,23 @@ def test_a_harness_that_is_gone_leaves_no_program(tmp_path: Path, *, is_killed: 
     wait_until(lambda: not _running_and_not_a_zombie(pid), what="the end of the program")
 
 
-def test_a_paused_program_does_nothing_until_it_goes_on_and_can_be_killed(tmp_path: Path) -> None:
+async def test_a_paused_program_does_nothing_until_it_goes_on_and_can_be_killed(tmp_path: Path) -> None:
     ticking = "import time\nwhile True: print('tick', flush=True); time.sleep(0.001)"
     program = Program([sys.executable, "-c", ticking], log=tmp_path / "p.log", directory=tmp_path)
 
-    async def pause_and_resume() -> None:
-        for _ in range(2):
-            while not program.log.stat().st_size:  # noqa: ASYNC110 - a file sets no event
-                await asyncio.sleep(0)
-            await program.pause()
-            paused_size = program.log.stat().st_size
-            for _ in range(5_000):
-                await asyncio.sleep(0)
-            assert program.log.stat().st_size == paused_size
-            program.resume()
-            while program.log.stat().st_size == paused_size:  # noqa: ASYNC110 - likewise
-                await asyncio.sleep(0)
+    for _ in range(2):
+        while not program.log.stat().st_size:  # noqa: ASYNC110 - a file sets no event
+            await asyncio.sleep(0)
         await program.pause()
-        await program.stop()
+        paused_size = program.log.stat().st_size
+        for _ in range(5_000):
+            await asyncio.sleep(0)
+        assert program.log.stat().st_size == paused_size
+        program.resume()
+        while program.log.stat().st_size == paused_size:  # noqa: ASYNC110 - likewise
+            await asyncio.sleep(0)
+    await program.pause()
+    await program.stop()
 
-    asyncio.run(pause_and_resume())
-
-    assert not _running(program.pid)
+    assert not is_running(program.pid)
     assert program.failure() is None

@@ -25,6 +25,13 @@ from harness.targets.spec import SPEC_FORMS, parse_target
         ("external:[::1]:9092", "external-1-9092"),
         ("librdkafka-mock", "librdkafka-mock"),
         ("librdkafka-mock+inflexible", "librdkafka-mock-inflexible"),
+        ("kafka:3.9.2+java*3", "kafka-3.9.2-java-x3"),
+        ("container:apache/kafka:4.3.1", "container-apache-kafka-4.3.1"),
+        ("container:apache/kafka:4.3.1*3", "container-apache-kafka-4.3.1-x3"),
+        (
+            "container:mirror.example:5000/apache/kafka:3.9.2",
+            "container-mirror.example-5000-apache-kafka-3.9.2",
+        ),
     ],
 )
 def test_a_target_keeps_its_spec_and_is_named_after_it(spec: str, name: str) -> None:
@@ -50,6 +57,7 @@ def test_a_release_stands_for_its_newest_patch(spec: str, whole: str) -> None:
         ("kafka:3.10", "close to it: 3.1"),
         ("kafka:9.9", "close to it: 3.9.2"),
         ("kafka:newest", "write for instance"),
+        ("kafka", "not a version"),
     ],
 )
 def test_a_spec_that_is_nearly_one_is_refused_with_what_may_be_meant(spec: str, hint: str) -> None:
@@ -101,11 +109,6 @@ def test_two_different_profiles_are_refused() -> None:
         parse_target("reference:3.9", profile="4.4")
 
 
-def test_a_bare_kafka_needs_a_version() -> None:
-    with pytest.raises(TargetError, match="not a version"):
-        parse_target("kafka")
-
-
 _ANYWHERE = {
     Capability.BROKER_CONFIG,
     Capability.RESTART,
@@ -136,12 +139,6 @@ def test_what_can_be_done_to_a_broker_is_known_from_its_spec(
     spec: str, capabilities: set[Capability]
 ) -> None:
     assert parse_target(spec).capabilities == capabilities
-
-
-def test_the_number_of_brokers_is_part_of_a_targets_names() -> None:
-    target = parse_target("kafka:3.9.2+java*3")
-
-    assert (target.spec, target.name) == ("kafka:3.9.2+java*3", "kafka-3.9.2-java-x3")
 
 
 def test_the_former_names_of_capabilities_are_read() -> None:

@@ -63,24 +63,18 @@ async def test_an_absurd_size_loses_the_connection_and_is_reported(size: int) ->
 
 @pytest.mark.parametrize(
     ("sent", "reported"),
-    [(b"HTTP/1.1 400 Bad Request", "it speaks HTTP"), (b"\x15\x03\x03\x00\x02\x02F", "it speaks TLS")],
-)
-async def test_another_protocol_is_called_by_its_name(sent: bytes, reported: str) -> None:
-    async with _connected(_sending(sent)) as connection:
-        with pytest.raises(ConnectionLost, match=reported):
-            await connection.receive(timeout_ms=5000)
-
-
-@pytest.mark.parametrize(
-    ("sent", "reported"),
     [
+        (b"HTTP/1.1 400 Bad Request", "it speaks HTTP"),
+        (b"\x15\x03\x03\x00\x02\x02F", "it speaks TLS"),
         (b"", "closed by the peer$"),
         (b"\x00\x00", "closed by the peer after 2 bytes of a frame's size"),
         (b"\x00\x00\x00\x05abc", "closed by the peer after 3 of a frame's 5 bytes"),
         (b"\x00\x00\x00\x05", "closed by the peer after 0 of a frame's 5 bytes"),
     ],
 )
-async def test_an_end_says_in_the_middle_of_what_it_came(sent: bytes, reported: str) -> None:
+async def test_what_is_no_frame_says_which_protocol_it_is_or_what_is_missing(
+    sent: bytes, reported: str
+) -> None:
     async with _connected(_sending(sent)) as connection:
         with pytest.raises(ConnectionLost, match=reported):
             await connection.receive(timeout_ms=5000)
