@@ -6,11 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from pyspark.sql import SparkSession
+
 from harness.diff.model import Difference, Judgement
 from harness.report.model.client_verdicts import client_verdicts
 from harness.spark.archive import Archive
+from harness.spark.archived import Archived
 from harness.spark.packing import pack
-from harness.tests.spark_records import EVENT, JUDGEMENT, RUN, align_run, footer_of, write_run
+from harness.spark.trend import TREND_MARTS
+from harness.tests.spark_records import EVENT, JUDGEMENT, RUN, align_run, footer_of, rows, write_run
 from harness.trace.events import Event
 from harness.trace.files import RunFolder, write_records
 
@@ -84,3 +88,7 @@ def packed(tmp_path: Path, *folders: RunFolder) -> Archive:
     archive = Archive(root=tmp_path / "archive")
     pack(folders, archive, clients_of=client_verdicts)
     return archive
+
+
+def table(spark: SparkSession, archive: Archive, name: str) -> list[dict[str, object]]:
+    return rows(TREND_MARTS[name].build(Archived(spark, archive)))

@@ -11,13 +11,12 @@ from pyspark.sql import SparkSession
 from harness.orchestration.run import orchestrate
 from harness.report.model.client_verdicts import client_verdicts
 from harness.spark.archive import Archive
-from harness.spark.archived import Archived
 from harness.spark.job import MARTS
 from harness.spark.packing import pack
 from harness.spark.stage import stage
-from harness.spark.trend import TREND_MARTS
 from harness.tests.completed_runs import Quiet, plan_of
 from harness.tests.moody_target import SUITE, TELLING, Moody
+from harness.tests.spark_archive import table
 from harness.tests.spark_records import rows
 from harness.trace.files import RunFolder
 
@@ -63,18 +62,15 @@ def test_a_trend_counts_flaky_results_and_what_attempts_showed(spark: SparkSessi
         driven(tmp_path, Moody("moody"), run_id="three"),
     ]
     pack(folders, archive, clients_of=client_verdicts)
-    of = Archived(spark, archive)
     (rate,) = (
         row
-        for row in rows(TREND_MARTS["flake_rates"].build(of))
+        for row in table(spark, archive, "flake_rates")
         if (row["target"], row["scenario_id"]) == ("moody", TELLING)
     )
     assert (rate["run_count"], rate["flaky_count"]) == (3, 2)
     assert (rate["shown_count"], rate["attempt_count"]) == (2, 7)
     totals = {
-        row["run_id"]: row["flaky"]
-        for row in rows(TREND_MARTS["run_totals"].build(of))
-        if row["target"] == "moody"
+        row["run_id"]: row["flaky"] for row in table(spark, archive, "run_totals") if row["target"] == "moody"
     }
     assert totals == {"one": 1, "two": 1, "three": 0}
 
@@ -85,12 +81,12 @@ def test_an_archive_of_before_is_read_and_merged(spark: SparkSession, tmp_path: 
     (file,) = archive.files("judgements")
     older: pa.Table = pq.read_table(file).drop_columns(list(LATER))
     pq.write_table(older, file)
-    found = rows(TREND_MARTS["verdict_matrix"].build(Archived(spark, archive)))
+    found = table(spark, archive, "verdict_matrix")
     assert {(row["confirmation"], row["attempt_count"]) for row in found} == {("not repeated", 1)}
 
     folders = [driven(tmp_path, Moody("moody"), run_id=f"later-{number}") for number in range(31)]
     pack(folders, archive, clients_of=client_verdicts)
     (merged,) = archive.files("judgements")
-    table = pq.read_table(merged)
-    assert table.column("confirmation").null_count == 0
-    assert len(set(table.column("run_id").to_pylist())) == 32
+    together = pq.read_table(merged)
+    assert together.column("confirmation").null_count == 0
+    assert len(set(together.column("run_id").to_pylist())) == 32

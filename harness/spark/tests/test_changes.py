@@ -1,11 +1,13 @@
 """The mart of changes, on frames small enough to be read."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from pyspark.sql import SparkSession
 
 from harness.diff.model import Attribution, Difference, Judgement
+from harness.spark.archive_rows import BrokerHeader
 from harness.spark.change_mart import behaviour_changes
 from harness.tests.spark_records import DIFFERENCE, EVENT, JUDGEMENT, KAFKA, REFERENCE, RUN, rows, sources
 from harness.trace.events import Event, EventKind
@@ -45,17 +47,19 @@ def changes(
     events: list[Event],
     judgements: list[Judgement],
     *,
-    differences: list[Difference] | None = None,
-    attributions: list[Attribution] | None = None,
+    targets: Sequence[str] = ("reference-4.4.0", *ORDER),
+    headers: Sequence[BrokerHeader] = HEADERS,
+    differences: Sequence[Difference] = (),
+    attributions: Sequence[Attribution] = (),
 ) -> list[dict[str, object]]:
     frames = sources(
         spark,
-        runs=[replace(RUN, targets=("reference-4.4.0", *ORDER))],
-        headers=HEADERS,
+        runs=[replace(RUN, targets=tuple(targets))],
+        headers=headers,
         events=events,
         judgements=judgements,
-        differences=differences or [],
-        attributions=attributions or [],
+        differences=differences,
+        attributions=attributions,
     )
     return rows(behaviour_changes(frames).orderBy("scenario_id", "ordinal"))
 
@@ -111,14 +115,8 @@ def test_the_reference_is_no_neighbour_in_process_and_is_one_over_tcp(spark: Spa
 
     def pairs(spec: str) -> list[object]:
         headers = [replace(HEADERS[0], spec=spec), *HEADERS[1:]]
-        frames = sources(
-            spark,
-            runs=[replace(RUN, targets=ORDER)],
-            headers=headers,
-            events=events,
-            judgements=judgements,
-        )
-        return [row["from_target"] for row in rows(behaviour_changes(frames))]
+        found = changes(spark, events, judgements, targets=ORDER, headers=headers)
+        return [row["from_target"] for row in found]
 
     assert pairs("reference-tcp:2.8") == [OLD]
     assert pairs("reference:2.8") == []
@@ -130,30 +128,20 @@ def test_what_chance_decides_is_no_change(spark: SparkSession) -> None:
     assert changes(spark, events, [judged(OLD), judged(MIDDLE)]) == []
 
 
-def test_a_difference_from_the_reference_is_a_change_without_explanation(spark: SparkSession) -> None:
+@pytest.mark.parametrize(("expectation", "is_explained"), [("unexpected", False), ("expected", True)])
+def test_a_difference_from_the_reference_explains_a_change_only_if_it_was_foreseen(
+    spark: SparkSession, expectation: str, *, is_explained: bool
+) -> None:
     events = [*with_oracle(OLD, GRANTED, oracle=GRANTED), *with_oracle(MIDDLE, REFUSED, oracle=GRANTED)]
 
     (row,) = changes(
         spark,
         events,
-        [judged(OLD), judged(MIDDLE, "diverges", expectation="unexpected")],
+        [judged(OLD), judged(MIDDLE, "diverges", expectation=expectation)],
         differences=[replace(DIFFERENCE, target=MIDDLE)],
     )
 
-    assert (row["is_explained"], row["to_outcome"]) == (False, "diverges")
-
-
-def test_a_difference_that_was_foreseen_explains_a_change(spark: SparkSession) -> None:
-    events = [*with_oracle(OLD, GRANTED, oracle=GRANTED), *with_oracle(MIDDLE, REFUSED, oracle=GRANTED)]
-
-    (row,) = changes(
-        spark,
-        events,
-        [judged(OLD), judged(MIDDLE, "diverges", expectation="expected")],
-        differences=[replace(DIFFERENCE, target=MIDDLE)],
-    )
-
-    assert row["is_explained"] is True
+    assert (row["is_explained"], row["to_outcome"]) == (is_explained, "diverges")
 
 
 def test_an_answer_that_no_longer_comes_is_a_change(spark: SparkSession) -> None:
@@ -201,18 +189,16 @@ def test_a_change_carries_the_behaviours_it_is_attributed_to(spark: SparkSession
 
 def test_a_target_that_all_are_compared_with_is_a_neighbour_itself(spark: SparkSession) -> None:
     headers = [replace(header, oracle=None if header.target == OLD else OLD) for header in HEADERS[:2]]
-    frames = sources(
+    alone = replace(judged(OLD), oracle=None)
+    compared = replace(judged(MIDDLE, "diverges", expectation="unexpected"), oracle=OLD)
+
+    (row,) = changes(
         spark,
-        runs=[replace(RUN, targets=ORDER[:2])],
+        [answer(OLD, GRANTED), answer(MIDDLE, REFUSED)],
+        [alone, compared],
+        targets=ORDER[:2],
         headers=headers,
-        events=[answer(OLD, GRANTED), answer(MIDDLE, REFUSED)],
-        judgements=[
-            replace(judged(OLD), oracle=None),
-            replace(judged(MIDDLE, "diverges", expectation="unexpected"), oracle=OLD),
-        ],
         differences=[replace(DIFFERENCE, target=MIDDLE)],
     )
-
-    (row,) = rows(behaviour_changes(frames))
 
     assert (row["from_target"], row["to_target"], row["is_explained"]) == (OLD, MIDDLE, False)

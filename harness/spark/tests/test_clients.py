@@ -15,9 +15,7 @@ from harness.report.model.client_verdicts import client_verdicts
 from harness.results.exit_code import ExitCode
 from harness.spark.archive import Archive
 from harness.spark.archive_rows import ARCHIVE
-from harness.spark.archived import Archived
 from harness.spark.packing import pack
-from harness.spark.trend import TREND_MARTS
 from harness.tests.json_schema import complaints
 from harness.tests.made_up_clients import (
     EAGER,
@@ -31,8 +29,7 @@ from harness.tests.made_up_clients import (
     red,
     violation,
 )
-from harness.tests.spark_archive import finished, packed
-from harness.tests.spark_records import rows
+from harness.tests.spark_archive import finished, packed, table
 from harness.trace.files import RunFolder
 from harness.trace.schema import to_content
 from harness.verdict import Outcome
@@ -137,10 +134,8 @@ def test_a_signature_is_of_what_departs_and_not_of_where_chance_put_it(tmp_path:
     assert signature("c", other) not in (first, None)
 
 
-def table(spark: SparkSession, archive: Archive, name: str) -> list[dict[str, object]]:
-    return [
-        row for row in rows(TREND_MARTS[name].build(Archived(spark, archive))) if PYTHON in str(row["target"])
-    ]
+def of_python(spark: SparkSession, archive: Archive, name: str) -> list[dict[str, object]]:
+    return [row for row in table(spark, archive, name) if PYTHON in str(row["target"])]
 
 
 @pytest.fixture(name="nights")
@@ -164,7 +159,7 @@ def test_results_of_clients_stand_in_the_trend_beside_those_of_scenarios(
 
     cells = {
         (row["run_id"], row["target"], row["scenario_id"], row["outcome"], row["difference_count"])
-        for row in table(spark, archive, "verdict_matrix")
+        for row in of_python(spark, archive, "verdict_matrix")
     }
     assert cells == {
         ("run-2", WITH_PYTHON, EAGER, "conforms", 0),
@@ -173,11 +168,11 @@ def test_results_of_clients_stand_in_the_trend_beside_those_of_scenarios(
         ("run-3", WITH_PYTHON, STATIC, "diverges", 3),
     }
     totals = {
-        row["run_id"]: (row["scenario_count"], row["diverges"]) for row in table(spark, archive, "run_totals")
+        row["run_id"]: (row["scenario_count"], row["diverges"])
+        for row in of_python(spark, archive, "run_totals")
     }
     assert totals == {"run-2": (2, 0), "run-3": (2, 1)}
-    every = rows(TREND_MARTS["verdict_matrix"].build(Archived(spark, archive)))
-    assert len(every) == 3 * 4 + 2 * 4
+    assert len(table(spark, archive, "verdict_matrix")) == 3 * 4 + 2 * 4
 
 
 @pytest.mark.spark
@@ -186,10 +181,10 @@ def test_a_change_from_run_to_run_is_reported_and_is_flaky_if_all_else_is_the_sa
 ) -> None:
     archive = nights(MadeUpClients(), red())
 
-    (delta,) = table(spark, archive, "run_deltas")
+    (delta,) = of_python(spark, archive, "run_deltas")
     assert (delta["prior_run_id"], delta["run_id"], delta["scenario_id"]) == ("run-2", "run-3", STATIC)
     assert (delta["delta"], delta["is_flaky"]) == ("newly diverging", True)
-    rates = {row["scenario_id"]: row["flake_rate"] for row in table(spark, archive, "flake_rates")}
+    rates = {row["scenario_id"]: row["flake_rate"] for row in of_python(spark, archive, "flake_rates")}
     assert rates == {EAGER: 0.0, STATIC: 1.0}
 
 
@@ -201,9 +196,9 @@ def test_a_change_with_another_release_of_the_library_is_not_flaky(
     newer.libraries[PYTHON] = "3.1.0"
     archive = nights(MadeUpClients(), newer)
 
-    (delta,) = table(spark, archive, "run_deltas")
+    (delta,) = of_python(spark, archive, "run_deltas")
     assert (delta["delta"], delta["is_flaky"]) == ("newly diverging", False)
-    rates = {row["scenario_id"]: row["flake_rate"] for row in table(spark, archive, "flake_rates")}
+    rates = {row["scenario_id"]: row["flake_rate"] for row in of_python(spark, archive, "flake_rates")}
     assert rates == {EAGER: None, STATIC: None}
 
 

@@ -25,6 +25,7 @@ from harness.tests.spark_archive import (
     finished,
     judge,
     packed,
+    table,
 )
 from harness.tests.spark_records import DIFFERENCE, EVENT, KAFKA, REFERENCE, align_run, rows
 from harness.trace.events import EventKind, TraceHeader
@@ -35,10 +36,6 @@ pytest_plugins = ["harness.tests.spark_fixture"]
 pytestmark = pytest.mark.spark
 
 WORKS = EVENT.scenario_id
-
-
-def table(spark: SparkSession, archive: Archive, name: str) -> list[dict[str, object]]:
-    return rows(TREND_MARTS[name].build(Archived(spark, archive)))
 
 
 def judged(results: Mapping[str, str | None]) -> list[Judgement]:

@@ -7,21 +7,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from harness.diff.model import Judgement
-from harness.spark.archive import Archive
-from harness.spark.archived import Archived
-from harness.spark.trend import TREND_MARTS, shuffle_partitions
-from harness.tests.spark_archive import AGREED, JUDGEMENTS, OTHER, failing, finished, packed
-from harness.tests.spark_records import EVENT, rows
+from harness.spark.trend import shuffle_partitions
+from harness.tests.spark_archive import AGREED, JUDGEMENTS, OTHER, failing, finished, packed, table
+from harness.tests.spark_records import EVENT
 from harness.trace.events import Event, EventKind
 
 pytest_plugins = ["harness.tests.spark_fixture"]
 pytestmark = pytest.mark.spark
 
 WORKS = EVENT.scenario_id
-
-
-def table(spark: SparkSession, archive: Archive, name: str) -> list[dict[str, object]]:
-    return rows(TREND_MARTS[name].build(Archived(spark, archive)))
 
 
 def lasting(*durations_ms: float) -> list[list[Judgement]]:
