@@ -82,8 +82,13 @@ async def described(dialogue: Dialogue) -> Mapping[str | None, tuple[str | None,
     A broker that has just started says NOT_COORDINATOR before it loads, and some say so for good after it.
     """
     await dialogue.learn_versions()
+    return await _states(dialogue, _POLLS_OF_STATES)
+
+
+async def _states(dialogue: Dialogue, polls: int) -> Mapping[str | None, tuple[str | None, str | None]]:
+    """Ask for error and state of each group until there is no error, or often enough."""
     rows: dict[str | None, tuple[str | None, str | None]] = {}
-    for _ in range(_POLLS_OF_STATES):
+    for _ in range(polls):
         answer = await dialogue.ask("DescribeGroups", 5, {"groups": list(GROUPS)})
         rows = {
             row.text("group_id"): (row.text("error_code"), row.text("group_state"))
@@ -189,12 +194,8 @@ async def _fetch(dialogue: Dialogue, group: str, partition: int) -> Answer:
 
 
 async def _until_loaded(dialogue: Dialogue) -> None:
-    for _ in range(_POLLS):
-        answer = await dialogue.ask("DescribeGroups", 5, {"groups": list(GROUPS)})
-        if all(row.text("error_code") == "NONE" for row in answer.rows("groups")):
-            return
-        await asyncio.sleep(_POLL_S)
-    raise AssertionError("it does not come to coordinate the groups")
+    states = await _states(dialogue, _POLLS)
+    assert all(error == "NONE" for error, _ in states.values()), "it does not come to coordinate the groups"
 
 
 async def _until(dialogue: Dialogue, api: str, version: int, fields: Fields) -> Answer:

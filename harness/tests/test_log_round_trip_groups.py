@@ -91,10 +91,6 @@ async def ask(dialogue: Dialogue, api: str, version: int, fields: Fields) -> Ans
     return answer
 
 
-async def ids_of_topics(dialogue: Dialogue) -> Mapping[str, str]:
-    return await find_topic_ids(dialogue, TOPICS)
-
-
 async def described(dialogue: Dialogue, kind: str, group_id: str) -> Mapping[str, FieldValue]:
     """Return the description of a group, asked for until its coordinator has loaded it."""
     row = Answer({})

@@ -5,6 +5,8 @@ import pytest
 
 from harness.clients.confirming import confirmed
 from harness.results.client_results import ClientResult, Remark
+from harness.tests import made_up_clients
+from harness.tests.made_up_clients import PYTHON
 from harness.trace.events import TARGET_LOST
 from harness.verdict import Confirmation, Outcome
 
@@ -13,18 +15,7 @@ GOOD, BAD, CUT = Outcome.CONFORMS, Outcome.DIVERGES, Outcome.INDETERMINATE
 
 def judgement(outcome: Outcome, *, script: str = "clients/one", because: str = "") -> ClientResult:
     remarks = (Remark(step=3, text="ana commits", says="refused"),) if outcome is BAD else ()
-    return ClientResult(
-        target="kafka:3.9.2",
-        script_id=script,
-        library="kafka-python",
-        outcome=outcome,
-        because=because,
-        mismatches=remarks,
-        differences=(),
-        violations=(),
-        compared="",
-        duration_s=1.0,
-    )
+    return made_up_clients.judgement(script, PYTHON, outcome, because=because, mismatches=remarks)
 
 
 class Attempts:

@@ -19,11 +19,12 @@ from harness.clients.steps import (
     Settle,
     Verb,
 )
-from harness.invariants import AtFault, Invariant, Violation
+from harness.invariants import AtFault, Violation
 from harness.results.client_results import ClientObservation, ClientResult, ScriptOutcome
 from harness.results.exit_code import ENDED_COMPLETE
 from harness.targets.base.java_hash import partition_of
 from harness.tests.client_suite import eager
+from harness.tests.made_up_clients import violation
 from harness.verdict import Outcome
 
 SCRIPT = record(eager)
@@ -275,21 +276,11 @@ def test_what_departs_under_a_target_that_was_lost_is_reported_and_no_verdict() 
     ("fault", "outcome"), [(AtFault.COORDINATOR, Outcome.DIVERGES), (AtFault.CLIENTS, Outcome.CONFORMS)]
 )
 def test_a_broken_invariant_counts_where_the_coordinator_broke_it(fault: AtFault, outcome: Outcome) -> None:
-    violation = Violation(
-        invariant=Invariant.ONE_OWNER,
-        party=fault,
-        run_id="run",
-        target="here",
-        scenario_id=f"{SCRIPT.id}/kafka-python",
-        group_id="group",
-        sequence=1,
-        at_ms=0.0,
-        detail="two",
-    )
+    broken = replace(violation("two", SCRIPT.id, "kafka-python"), party=fault)
 
-    found = judged(facts_of(SCRIPT), violations=(violation,))
+    found = judged(facts_of(SCRIPT), violations=(broken,))
 
-    assert (found.outcome, found.violations) == (outcome, (violation,))
+    assert (found.outcome, found.violations) == (outcome, (broken,))
 
 
 def test_rounds_that_bring_nothing_are_chance() -> None:

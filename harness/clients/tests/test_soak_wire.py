@@ -2,36 +2,18 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 from harness.clients.soak_wire import Accepted
+from harness.tests.made_events import BARE
 from harness.trace.events import Event, EventKind
 
 ACKNOWLEDGE, FETCH = "ShareAcknowledge", "ShareFetch"
 
 
 def event(kind: EventKind, api: str, correlation_id: int, fields: Mapping[str, object]) -> Event:
-    return Event(
-        run_id="run",
-        target="kafka",
-        scenario_id="java",
-        sequence=correlation_id,
-        step=-1,
-        kind=kind,
-        actor="ana",
-        connection="1 node 1",
-        api=api,
-        api_version=1,
-        correlation_id=correlation_id,
-        at_ms=0.0,
-        elapsed_ms=None,
-        raw="",
-        fields=json.dumps(fields),
-        canonical=None,
-        digest="",
-        reencodes=None,
-        permitted=None,
-        note=None,
-    )
+    asked = replace(BARE, api=api, api_version=1, sequence=correlation_id, correlation_id=correlation_id)
+    return replace(asked, kind=kind, fields=json.dumps(fields))
 
 
 def request(correlation_id: int, *batches: tuple[int, int, list[int]], api: str = ACKNOWLEDGE) -> Event:

@@ -2,28 +2,20 @@
 
 import asyncio
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import pytest
 from typing_extensions import override
 
 from harness.targets.base.cluster import Cluster
-from harness.targets.base.interface import Breakpoint, BrokerAction, BrokerDescription, Role, TargetError
+from harness.targets.base.interface import Breakpoint, BrokerAction, Role, TargetError
 from harness.targets.base.measured import MeasuredProcess
 from harness.targets.kafka.controlled import ControlledNode, ControlledNodes, KafkaBroker
 from harness.targets.kafka.properties import AFTER_KILL, after_shutdown
+from harness.tests.made_events import BARE_BROKER
 
 VERSION = "4.0.2"
-DESCRIPTION = BrokerDescription(
-    spec="kafka:4.0.2",
-    profile="4.0",
-    implementation="",
-    bootstrap="",
-    broker_config={},
-    api_ranges=(),
-    version=VERSION,
-)
 
 
 class NotedNode(ControlledNode):
@@ -146,7 +138,7 @@ class NotedBroker(KafkaBroker[NotedNode]):
 def broker_of(count: int, notes: list[str]) -> NotedBroker:
     nodes = NotedNodes(brokers={each: NotedNode(each, notes) for each in range(1, count + 1)}, notes=notes)
     cluster = cast("Cluster", NotedCluster(notes)) if count > 1 else None
-    return NotedBroker(DESCRIPTION, nodes, cluster)
+    return NotedBroker(replace(BARE_BROKER, version=VERSION), nodes, cluster)
 
 
 def done(count: int, *actions: BrokerAction, config: Mapping[str, str] | None = None) -> list[str]:

@@ -3,37 +3,15 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
-from harness.targets.base.interface import BrokerDescription, ConnectionLost, TargetError
-from harness.targets.base.layout import Endpoint, Layout
-from harness.targets.external.guard import Guard
-from harness.targets.external.namespace import Namespace, TopicNames
-from harness.targets.external.run_namespace import RunNamespace
+from harness.targets.base.interface import ConnectionLost, TargetError
 from harness.targets.external.target import ExternalBroker, ExternalTarget
 from harness.targets.reference.oracle import oracle_for
-
-
-def _description(**broker_config: str) -> BrokerDescription:
-    return BrokerDescription(
-        spec="external:127.0.0.1:9092",
-        profile="3.9",
-        implementation="",
-        bootstrap="",
-        broker_config={name.replace("_", "."): value for name, value in broker_config.items()},
-        api_ranges=(),
-    )
-
-
-def _external(port: int) -> RunNamespace:
-    namespace = Namespace.new("run")
-    return RunNamespace(
-        namespace=namespace,
-        guard=Guard(namespace=namespace),
-        layout=Layout(nodes={1: Endpoint(node_id=1, host="127.0.0.1", port=port)}),
-        topics=TopicNames(namespace, ()),
-    )
+from harness.targets.tests.test_guard import run_namespace
+from harness.tests.made_events import BARE_BROKER
 
 
 class _Listener:
@@ -62,7 +40,7 @@ class _Listener:
 async def external() -> AsyncIterator[tuple[_Listener, ExternalBroker]]:
     listener = _Listener()
     port = await listener.start()
-    broker = ExternalBroker(_description(), _external(port))
+    broker = ExternalBroker(BARE_BROKER, run_namespace(port=port))
     try:
         yield listener, broker
     finally:
@@ -115,4 +93,4 @@ async def test_a_connection_that_a_broker_closes_is_not_its_end() -> None:
 def test_a_configuration_that_the_reference_refuses_is_reported() -> None:
     target = ExternalTarget("127.0.0.1", 9092)
     with pytest.raises(TargetError, match=r"external:127\.0\.0\.1:9092 has a configuration that"):
-        oracle_for(target, _description(group_max_size="plenty"))
+        oracle_for(target, replace(BARE_BROKER, broker_config={"group.max.size": "plenty"}))

@@ -55,50 +55,46 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
         runner.run(context.__aexit__(None, None, None))
 
 
-def reached(address: str, security: Security) -> None:
+async def reached(address: str, security: Security) -> None:
     host, _, port = address.rpartition(":")
-
-    async def test() -> None:
-        async with asyncio.timeout(20):
-            await reach(host, int(port), security)
-
-    asyncio.run(test())
+    async with asyncio.timeout(20):
+        await reach(host, int(port), security)
 
 
-def refusal(address: str, security: Security) -> str:
+async def refusal(address: str, security: Security) -> str:
     with pytest.raises(TargetError) as raised:
-        reached(address, security)
+        await reached(address, security)
     assert PASSWORD not in str(raised.value)
     return str(raised.value)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_every_mechanism_lets_in_who_has_the_password(mechanism: str, broker: SecuredBroker) -> None:
+async def test_every_mechanism_lets_in_who_has_the_password(mechanism: str, broker: SecuredBroker) -> None:
     secret = {"sasl.password": PASSWORD, "sasl.token.command": token_command()}
-    reached(broker.sasl_ssl, security_of({**broker.properties(mechanism), **secret}))
+    await reached(broker.sasl_ssl, security_of({**broker.properties(mechanism), **secret}))
 
 
-def test_a_client_certificate_lets_in(broker: SecuredBroker) -> None:
+async def test_a_client_certificate_lets_in(broker: SecuredBroker) -> None:
     client = broker.authority.certificate_for("client")
     trusting = {"security.protocol": "SSL", "ssl.ca.location": str(broker.authority.file)}
-    reached(broker.ssl, security_of({**trusting, "ssl.keystore.location": str(client.both)}))
-    assert "may want a client certificate" in refusal(broker.ssl, security_of(trusting))
+    await reached(broker.ssl, security_of({**trusting, "ssl.keystore.location": str(client.both)}))
+    assert "may want a client certificate" in await refusal(broker.ssl, security_of(trusting))
 
 
-def test_what_does_not_fit_together_is_said_with_its_remedy(broker: SecuredBroker) -> None:
+async def test_what_does_not_fit_together_is_said_with_its_remedy(broker: SecuredBroker) -> None:
     right = {**broker.properties(), "sasl.password": PASSWORD}
     wrong = security_of({**right, "sasl.password": f"{PASSWORD}!"})
-    assert "check sasl.username and sasl.password" in refusal(broker.sasl_ssl, wrong)
+    assert "check sasl.username and sasl.password" in await refusal(broker.sasl_ssl, wrong)
     unknown = security_of({**right, "ssl.ca.location": str(broker.authority.certificate_for("other").chain)})
-    assert "set ssl.ca.location" in refusal(broker.sasl_ssl, unknown)
-    assert "it speaks TLS: set security.protocol" in refusal(broker.sasl_ssl, PLAINTEXT)
+    assert "set ssl.ca.location" in await refusal(broker.sasl_ssl, unknown)
+    assert "it speaks TLS: set security.protocol" in await refusal(broker.sasl_ssl, PLAINTEXT)
     plain = {name: value for name, value in right.items() if not name.startswith("ssl.")}
     no_tls = security_of({**plain, "security.protocol": "SASL_PLAINTEXT"})
-    assert "it speaks TLS: set security.protocol" in refusal(broker.sasl_ssl, no_tls)
-    assert "does not speak TLS on this port" in refusal(broker.plain, security_of(right))
-    assert "wants no SASL on this port" in refusal(broker.plain, no_tls)
+    assert "it speaks TLS: set security.protocol" in await refusal(broker.sasl_ssl, no_tls)
+    assert "does not speak TLS on this port" in await refusal(broker.plain, security_of(right))
+    assert "wants no SASL on this port" in await refusal(broker.plain, no_tls)
     no_sasl = {"security.protocol": "SSL", "ssl.ca.location": str(broker.authority.file)}
-    assert "it wants authentication by SASL (OAUTHBEARER, PLAIN, SCRAM" in refusal(
+    assert "it wants authentication by SASL (OAUTHBEARER, PLAIN, SCRAM" in await refusal(
         broker.sasl_ssl, security_of(no_sasl)
     )
 
@@ -182,28 +178,24 @@ def test_real_clients_reach_the_broker_through_the_tap_and_need_no_password(
     assert code == 0, printed
 
 
-def started(broker: SecuredBroker) -> None:
+async def started(broker: SecuredBroker) -> None:
     """Have a run begin and end."""
     host, _, port = broker.sasl_ssl.rpartition(":")
     security = security_of({**broker.properties(), "sasl.password": PASSWORD})
-
-    async def test() -> None:
-        target = ExternalTarget(host, int(port), security=security)
-        begun = await target.start(broker_config={}, directory=Path(), progress=lambda _: None)
-        await begun.stop()
-
-    asyncio.run(test())
+    target = ExternalTarget(host, int(port), security=security)
+    begun = await target.start(broker_config={}, directory=Path(), progress=lambda _: None)
+    await begun.stop()
 
 
-def test_without_rights_the_first_that_is_missing_is_named(broker: SecuredBroker) -> None:
+async def test_without_rights_the_first_that_is_missing_is_named(broker: SecuredBroker) -> None:
     with pytest.raises(TargetError, match=r"lacks rights: Describe on Group .*GROUP_AUTHORIZATION_FAILED"):
-        started(broker)
+        await started(broker)
 
 
 @pytest.mark.parametrize("missing", [each for each in documented() if each.is_prefix], ids=str)
-def test_every_right_of_a_run_is_needed_and_named(missing: Right, broker: SecuredBroker) -> None:
+async def test_every_right_of_a_run_is_needed_and_named(missing: Right, broker: SecuredBroker) -> None:
     with (
         allowed(broker.admin, [each for each in documented() if each != missing]),
         pytest.raises(TargetError, match=rf"lacks rights: .*{missing.operation} on {missing.resource}"),
     ):
-        started(broker)
+        await started(broker)

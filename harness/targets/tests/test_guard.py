@@ -2,18 +2,20 @@
 
 import asyncio
 import re
+from dataclasses import replace
 
 import pytest
 
 from harness.runner.applicable import why_not_applicable
 from harness.scenario.registry import collect
 from harness.scenario.script import Script
-from harness.targets.base.interface import ApiRange, BrokerDescription
+from harness.targets.base.interface import ApiRange
 from harness.targets.base.layout import Endpoint, Layout
 from harness.targets.external.guard import Guard, GuardedConnection, NotAllowed, NotOurs
 from harness.targets.external.namespace import Namespace, TopicNames
 from harness.targets.external.run_namespace import RunNamespace
 from harness.tests.answering import Answering
+from harness.tests.made_events import BARE_BROKER
 from harness.wire.codec import Fields, FieldValue, encode_request, encode_response
 from harness.wire.schema import API_NAMES, api_key, request_shape
 
@@ -228,11 +230,11 @@ async def test_a_producer_is_believed_no_more_than_the_broker_gave_it() -> None:
         await connection.send(frame("TxnOffsetCommit", txn_commit(6, 0)))
 
 
-def run_namespace(api_ranges: tuple[ApiRange, ...] = ()) -> RunNamespace:
+def run_namespace(api_ranges: tuple[ApiRange, ...] = (), port: int = 0) -> RunNamespace:
     return RunNamespace(
         namespace=NAMESPACE,
         guard=Guard(namespace=NAMESPACE, api_ranges={each.api_key: each for each in api_ranges}),
-        layout=Layout(nodes={1: Endpoint(node_id=1, host="", port=0)}),
+        layout=Layout(nodes={1: Endpoint(node_id=1, host="127.0.0.1", port=port)}),
         topics=TopicNames(NAMESPACE, ("orders", "payments")),
     )
 
@@ -240,14 +242,7 @@ def run_namespace(api_ranges: tuple[ApiRange, ...] = ()) -> RunNamespace:
 def why_not(script: Script) -> str | None:
     """Ask whether a broker that has every version, and the settings that are asked for, is harmed."""
     ranges = tuple(ApiRange(api_key=key, min_version=0, max_version=20) for key in API_NAMES)
-    description = BrokerDescription(
-        spec="external:h:1",
-        profile="4.4",
-        implementation="",
-        bootstrap="",
-        broker_config=script.broker_config,
-        api_ranges=ranges,
-    )
+    description = replace(BARE_BROKER, broker_config=script.broker_config, api_ranges=ranges)
     return why_not_applicable(script, (), description, run_namespace=run_namespace(ranges))
 
 
