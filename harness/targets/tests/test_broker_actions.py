@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from harness.targets.debugger.breakpoints import code_points
 from harness.targets.debugger.jdwp import CodePoint, Debugger
 from harness.targets.kafka.local import LocalBroker
 from harness.targets.kafka.released import KafkaTarget
+from harness.tests.started import started
 from harness.wire.codec import Fields
 
 pytestmark = pytest.mark.broker
@@ -30,28 +32,13 @@ ELSEWHERE = "NOT_COORDINATOR"
 
 
 @asynccontextmanager
-async def started(
-    directory: Path,
-    target: KafkaTarget,
-    breakpoints: Collection[Breakpoint] = (),
-    broker_actions: Collection[BrokerAction] = (),
+async def running(
+    directory: Path, target: KafkaTarget, **how: Collection[Any]
 ) -> AsyncIterator[tuple[LocalBroker, BrokerSession]]:
     """Start a broker, and look at the end that nothing is left of it."""
-    broker = await target.start(
-        broker_config={},
-        directory=directory,
-        progress=lambda _: None,
-        breakpoints=breakpoints,
-        broker_actions=broker_actions,
-    )
-    assert isinstance(broker, LocalBroker)
-    session = broker.open_session("any")
-    try:
+    async with started(target, directory, **how) as (broker, session):
+        assert isinstance(broker, LocalBroker)
         yield broker, session
-        assert broker.failure() is None
-    finally:
-        await session.close()
-        await broker.stop()
     assert not any(Path(f"/proc/{pid}").exists() for pid in broker.pids)  # noqa: ASYNC240 - no disk
 
 
@@ -75,7 +62,10 @@ async def answers(session: BrokerSession, expected: str, role: Role = Role.COORD
 async def test_a_broker_that_is_paused_in_its_load_loads_until_it_resumes(
     tmp_path: Path, version: str
 ) -> None:
-    async with started(tmp_path, KafkaTarget(version), breakpoints=[Breakpoint.LOADING]) as (broker, session):
+    async with running(tmp_path, KafkaTarget(version), breakpoints=[Breakpoint.LOADING]) as (
+        broker,
+        session,
+    ):
         pids = broker.pids
         await session.pause_at(Breakpoint.LOADING)
         assert await answer(session) == SERVING
@@ -93,7 +83,7 @@ async def test_a_broker_that_is_paused_in_its_load_loads_until_it_resumes(
 
 @pytest.mark.parametrize("version", ["2.8.2", "3.9.2"])
 async def test_a_broker_that_is_killed_comes_back_at_once(tmp_path: Path, version: str) -> None:
-    async with started(tmp_path, KafkaTarget(version)) as (_, session):
+    async with running(tmp_path, KafkaTarget(version)) as (_, session):
         await session.carry_out(BrokerAction.KILL, {})
         await answers(session, SERVING)
         # A broker that was killed awaits the end of its former session, which is short therefore.
@@ -109,7 +99,10 @@ async def test_a_broker_that_is_killed_comes_back_at_once(tmp_path: Path, versio
 
 
 async def test_a_debugger_that_hangs_up_leaves_the_broker_running(tmp_path: Path) -> None:
-    async with started(tmp_path, KafkaTarget("3.9.2"), breakpoints=[Breakpoint.LOADING]) as (broker, session):
+    async with running(tmp_path, KafkaTarget("3.9.2"), breakpoints=[Breakpoint.LOADING]) as (
+        broker,
+        session,
+    ):
         await session.pause_at(Breakpoint.LOADING)
         await session.carry_out(BrokerAction.RESTART, {})
         (node,) = broker.nodes
@@ -124,7 +117,7 @@ async def test_a_method_that_a_kafka_lacks_is_named(tmp_path: Path, monkeypatch:
         "harness.targets.kafka.local.code_points", lambda *_, **__: {Breakpoint.LOADING: lacking}
     )
 
-    async with started(tmp_path, KafkaTarget("4.3.1"), breakpoints=[Breakpoint.LOADING]) as (_, session):
+    async with running(tmp_path, KafkaTarget("4.3.1"), breakpoints=[Breakpoint.LOADING]) as (_, session):
         await session.pause_at(Breakpoint.LOADING)
         with pytest.raises(TargetError, match=r"CoordinatorLoaderImpl#load_all is not in this Kafka"):
             await session.carry_out(BrokerAction.RESTART, {})
@@ -143,7 +136,7 @@ async def test_who_listens_for_debuggers_but_is_none_is_reported_from_one(tmp_pa
 
 @pytest.mark.parametrize("version", ["2.8.2", "4.3.1"])
 async def test_in_a_cluster_another_broker_takes_over(tmp_path: Path, version: str) -> None:
-    async with started(
+    async with running(
         tmp_path,
         KafkaTarget(version, node_count=3),
         breakpoints=[Breakpoint.LOADING],

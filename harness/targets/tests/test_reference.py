@@ -1,16 +1,12 @@
 """The reference as a target: in process on a clock of its own, and over TCP."""
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
 from pathlib import Path
-from types import MappingProxyType
 
 import pytest
 
 from harness.targets.base.dialogue import Answer, Dialogue
 from harness.targets.base.interface import (
     Breakpoint,
-    Broker,
     BrokerAction,
     BrokerSession,
     ConnectionLost,
@@ -18,10 +14,9 @@ from harness.targets.base.interface import (
     Role,
     TargetError,
 )
-from harness.targets.spec import parse_target
+from harness.tests.started import started
 from harness.wire.codec import Fields, encode_request
 
-_NO_CONFIG: Mapping[str, str] = MappingProxyType({})
 _JOIN: Fields = {
     "group_id": "g",
     "session_timeout_ms": 10_000,
@@ -32,32 +27,13 @@ _JOIN: Fields = {
 }
 
 
-@asynccontextmanager
-async def _started(
-    *,
-    spec: str = "reference",
-    broker_config: Mapping[str, str] = _NO_CONFIG,
-    directory: Path = Path(),
-    scenario_id: str = "classic/join/first",
-) -> AsyncIterator[tuple[Broker, BrokerSession]]:
-    broker = await parse_target(spec).start(
-        broker_config=broker_config, directory=directory, progress=lambda _: None
-    )
-    session = broker.open_session(scenario_id)
-    try:
-        yield broker, session
-    finally:
-        await session.close()
-        await broker.stop()
-
-
 async def _ask(session: BrokerSession, api: str, version: int, fields: Fields) -> Answer:
     return await Dialogue(await session.connect()).ask(api, version, fields)
 
 
 @pytest.mark.parametrize("profile", ["2.4", "2.8.2", "3.9.2", "4.0.0", "4.3.1", "4.4"])
 async def test_a_session_of_any_profile_opens_at_time_0_with_topics_and_a_coordinator(profile: str) -> None:
-    async with _started(spec=f"reference:{profile}") as (broker, session):
+    async with started(f"reference:{profile}") as (broker, session):
         member: Fields = {"group_id": "g", "generation_id": 1, "member_id": "nobody"}
         answer = await _ask(session, "Heartbeat", 3, member)
         assert answer.text("error_code") == "UNKNOWN_MEMBER_ID"
@@ -70,14 +46,14 @@ async def test_a_session_of_any_profile_opens_at_time_0_with_topics_and_a_coordi
 
 
 async def test_a_join_waits_for_the_initial_delay_in_no_time_at_all() -> None:
-    async with _started(broker_config={"group.initial.rebalance.delay.ms": "3000"}) as (_, session):
+    async with started(broker_config={"group.initial.rebalance.delay.ms": "3000"}) as (_, session):
         answer = await _ask(session, "JoinGroup", 3, _JOIN)
         assert answer.text("error_code") == "NONE"
         assert session.now_ms() == 3000
 
 
 async def test_time_passes_when_one_waits_and_not_otherwise() -> None:
-    async with _started() as (_, session):
+    async with started() as (_, session):
         connection = await session.connect()
         await session.elapse(1234.5)
         assert session.now_ms() == 1235
@@ -87,7 +63,7 @@ async def test_time_passes_when_one_waits_and_not_otherwise() -> None:
 
 
 async def test_a_silent_members_session_ends_while_time_elapses() -> None:
-    async with _started() as (_, session):
+    async with started() as (_, session):
         joined = await _ask(session, "JoinGroup", 3, _JOIN)
         await session.elapse(10_001)
         member: Fields = {"group_id": "g", "generation_id": 1, "member_id": joined.text("member_id")}
@@ -96,7 +72,7 @@ async def test_a_silent_members_session_ends_while_time_elapses() -> None:
 
 
 async def _bytes_of_a_join(scenario_id: str) -> bytes:
-    async with _started(scenario_id=scenario_id) as (_, session):
+    async with started(scenario_id=scenario_id) as (_, session):
         connection = await session.connect()
         await connection.send(encode_request("JoinGroup", 3, correlation_id=1, fields=_JOIN))
         return (await connection.receive(timeout_ms=10_000)).payload
@@ -108,7 +84,7 @@ async def test_a_scenario_gets_the_same_bytes_each_time_and_another_gets_others(
 
 
 async def test_broker_sessions_share_nothing() -> None:
-    async with _started() as (broker, one):
+    async with started() as (broker, one):
         other = broker.open_session("other")
         await _ask(one, "JoinGroup", 3, _JOIN)
         await one.elapse(500)
@@ -119,7 +95,7 @@ async def test_broker_sessions_share_nothing() -> None:
 
 
 async def test_bytes_that_are_no_request_cost_the_connection() -> None:
-    async with _started() as (_, session):
+    async with started() as (_, session):
         connection = await session.connect()
         await connection.send(b"\x00")
         with pytest.raises(ConnectionLost, match="closed by the peer"):
@@ -129,7 +105,7 @@ async def test_bytes_that_are_no_request_cost_the_connection() -> None:
 
 
 async def test_a_paused_load_is_answered_as_loading_until_it_resumes() -> None:
-    async with _started() as (_, session):
+    async with started() as (_, session):
         await session.connect()
         await session.pause_at(Breakpoint.LOADING)
         await session.carry_out(BrokerAction.RESTART, {})
@@ -143,13 +119,13 @@ async def test_a_paused_load_is_answered_as_loading_until_it_resumes() -> None:
 @pytest.mark.parametrize("spec", ["reference", "reference-tcp"])
 async def test_an_unknown_property_is_refused_by_name(spec: str, tmp_path: Path) -> None:
     with pytest.raises(TargetError, match=r"group\.max\.sizes"):
-        async with _started(spec=spec, broker_config={"group.max.sizes": "1"}, directory=tmp_path):
+        async with started(spec, tmp_path, broker_config={"group.max.sizes": "1"}):
             pytest.fail("the broker started")
 
 
 @pytest.mark.slow
 async def test_the_reference_serves_over_tcp_and_stops(tmp_path: Path) -> None:
-    async with _started(spec="reference-tcp:3.9.2", directory=tmp_path) as (broker, session):
+    async with started("reference-tcp:3.9.2", tmp_path) as (broker, session):
         answer = await _ask(session, "JoinGroup", 3, _JOIN)
         assert answer.text("error_code") == "NONE"
         metadata = await _ask(session, "Metadata", 7, {"topics": [{"name": "payments"}]})
@@ -176,14 +152,14 @@ async def _joined_and_synced(session: BrokerSession) -> Fields:
 async def test_whatever_befalls_the_coordinator_the_next_connection_finds_who_knows_the_group(
     action: BrokerAction,
 ) -> None:
-    async with _started() as (_, session):
+    async with started() as (_, session):
         member = await _joined_and_synced(session)
         await session.carry_out(action, {})
         assert (await _ask(session, "Heartbeat", 2, member)).text("error_code") == "NONE"
 
 
 async def test_a_connection_stays_with_the_coordinator_that_it_was_opened_to() -> None:
-    async with _started() as (_, session):
+    async with started() as (_, session):
         member = await _joined_and_synced(session)
         former = Dialogue(await session.connect())
         await session.carry_out(BrokerAction.MOVE, {})
@@ -191,7 +167,7 @@ async def test_a_connection_stays_with_the_coordinator_that_it_was_opened_to() -
 
 
 async def test_another_broker_is_one_that_does_not_coordinate() -> None:
-    async with _started() as (_, session):
+    async with started() as (_, session):
         member = await _joined_and_synced(session)
         elsewhere = Dialogue(await session.connect(Role.OTHER))
         assert (await elsewhere.ask("Heartbeat", 2, member)).text("error_code") == "NOT_COORDINATOR"
@@ -200,7 +176,7 @@ async def test_another_broker_is_one_that_does_not_coordinate() -> None:
 
 
 async def test_a_restart_may_change_the_configuration_and_a_wrong_one_is_refused_by_name() -> None:
-    async with _started() as (_, session):
+    async with started() as (_, session):
         await session.connect()
         await session.carry_out(BrokerAction.RESTART, {"group.max.session.timeout.ms": "9999"})
         assert (await _ask(session, "JoinGroup", 3, _JOIN)).text("error_code") == "INVALID_SESSION_TIMEOUT"
@@ -209,7 +185,7 @@ async def test_a_restart_may_change_the_configuration_and_a_wrong_one_is_refused
 
 
 async def test_brokers_that_are_killed_one_after_the_other_leave_one_that_is_started_again() -> None:
-    async with _started() as (_, session):
+    async with started() as (_, session):
         member = await _joined_and_synced(session)
         for _ in range(4):
             await session.carry_out(BrokerAction.KILL, {})
@@ -219,7 +195,7 @@ async def test_brokers_that_are_killed_one_after_the_other_leave_one_that_is_sta
 
 
 async def test_a_broker_that_stands_still_answers_when_it_goes_on() -> None:
-    async with _started() as (_, session):
+    async with started() as (_, session):
         member = await _joined_and_synced(session)
         connection = await session.connect()
         await session.carry_out(BrokerAction.PAUSE, {})
@@ -234,7 +210,7 @@ async def test_a_broker_that_stands_still_answers_when_it_goes_on() -> None:
     ("profile", "error"), [("3.9", "COORDINATOR_NOT_AVAILABLE"), ("4.4", "UNKNOWN_MEMBER_ID")]
 )
 async def test_a_broker_can_be_paused_at_a_dead_group_where_there_is_one(profile: str, error: str) -> None:
-    async with _started(spec=f"reference:{profile}") as (_, session):
+    async with started(f"reference:{profile}") as (_, session):
         member = await _joined_and_synced(session)
         await _ask(session, "LeaveGroup", 1, {"group_id": "g", "member_id": member["member_id"]})
         await session.pause_at(Breakpoint.DEAD)

@@ -1,22 +1,19 @@
 """What can be done to the reference's server: ended and started again, and, in a cluster, led elsewhere."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from harness.targets.base.dialogue import Answer, Dialogue, NotYet
 from harness.targets.base.interface import (
-    Broker,
     BrokerAction,
     BrokerSession,
     ConnectionLost,
     Role,
     TargetError,
 )
-from harness.targets.spec import parse_target
+from harness.tests.started import started
 from harness.wire.codec import Fields
 
 pytestmark = pytest.mark.slow
@@ -30,23 +27,6 @@ JOIN: Fields = {
     "protocol_type": "consumer",
     "protocols": [{"name": "range", "metadata": b""}],
 }
-
-
-@asynccontextmanager
-async def started(
-    spec: str, directory: Path, broker_actions: Collection[BrokerAction] = ALL
-) -> AsyncIterator[tuple[Broker, BrokerSession]]:
-    """Start a server of the reference, which must not fail."""
-    broker = await parse_target(spec).start(
-        broker_config={}, directory=directory, progress=lambda _: None, broker_actions=broker_actions
-    )
-    session = broker.open_session("any")
-    try:
-        yield broker, session
-        assert broker.failure() is None
-    finally:
-        await session.close()
-        await broker.stop()
 
 
 async def ask(
@@ -101,7 +81,7 @@ async def committed(session: BrokerSession) -> int:
 async def test_whatever_befalls_a_server_who_coordinates_next_knows_members_and_offsets(
     spec: str, broker_actions: tuple[BrokerAction, ...], tmp_path: Path
 ) -> None:
-    async with started(spec, tmp_path) as (_, session):
+    async with started(spec, tmp_path, broker_actions=ALL) as (_, session):
         member = await member_of(session)
         for action in broker_actions:
             await session.carry_out(action, {})
@@ -110,7 +90,7 @@ async def test_whatever_befalls_a_server_who_coordinates_next_knows_members_and_
 
 
 async def test_of_a_cluster_one_coordinates_and_the_others_say_so(tmp_path: Path) -> None:
-    async with started("reference-tcp*3", tmp_path) as (_, session):
+    async with started("reference-tcp*3", tmp_path, broker_actions=ALL) as (_, session):
         member = await member_of(session)
         assert await error_of_heartbeat(session, member, Role.OTHER) == "NOT_COORDINATOR"
         await session.carry_out(BrokerAction.MOVE, {})
@@ -121,7 +101,7 @@ async def test_of_a_cluster_one_coordinates_and_the_others_say_so(tmp_path: Path
 async def test_who_is_gone_is_reached_by_nobody_until_it_is_back(
     action: BrokerAction, tmp_path: Path
 ) -> None:
-    async with started("reference-tcp*3", tmp_path) as (broker, session):
+    async with started("reference-tcp*3", tmp_path, broker_actions=ALL) as (broker, session):
         member = await member_of(session)
         await session.carry_out(action, {})
         with pytest.raises((ConnectionLost, NotYet)):
@@ -134,7 +114,7 @@ async def test_who_is_gone_is_reached_by_nobody_until_it_is_back(
 
 @pytest.mark.parametrize("spec", ["reference-tcp", "reference-tcp*3"])
 async def test_who_stands_still_answers_when_it_goes_on(spec: str, tmp_path: Path) -> None:
-    async with started(spec, tmp_path) as (_, session):
+    async with started(spec, tmp_path, broker_actions=ALL) as (_, session):
         member = await member_of(session)
         await session.carry_out(BrokerAction.PAUSE, {})
         answer = asyncio.create_task(error_of_heartbeat(session, member))
@@ -146,7 +126,7 @@ async def test_who_stands_still_answers_when_it_goes_on(spec: str, tmp_path: Pat
 
 @pytest.mark.parametrize("spec", ["reference-tcp", "reference-tcp*3"])
 async def test_a_restart_may_change_the_configuration(spec: str, tmp_path: Path) -> None:
-    async with started(spec, tmp_path) as (_, session):
+    async with started(spec, tmp_path, broker_actions=ALL) as (_, session):
         await session.carry_out(BrokerAction.RESTART, {"group.max.session.timeout.ms": "20000"})
         refused = await ask(session, "JoinGroup", 3, JOIN)
         assert refused.text("error_code") == "INVALID_SESSION_TIMEOUT"
