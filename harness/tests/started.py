@@ -1,12 +1,24 @@
-"""A target that is started for a test, with a session on its broker."""
+"""A target that is started for a test, with a session on its broker, and a member of a group there."""
 
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import MappingProxyType
+from typing import Final
 
-from harness.targets.base.interface import Breakpoint, Broker, BrokerAction, BrokerSession, Target
+from harness.targets.base.dialogue import Answer, Dialogue
+from harness.targets.base.interface import Breakpoint, Broker, BrokerAction, BrokerSession, Role, Target
 from harness.targets.spec import parse_target
+from harness.wire.codec import Fields
+
+JOIN: Final[Fields] = {
+    "group_id": "g",
+    "session_timeout_ms": 30_000,
+    "rebalance_timeout_ms": 30_000,
+    "member_id": "",
+    "protocol_type": "consumer",
+    "protocols": [{"name": "range", "metadata": b""}],
+}
 
 
 @asynccontextmanager
@@ -35,3 +47,23 @@ async def started(
     finally:
         await session.close()
         await broker.stop()
+
+
+async def ask(
+    session: BrokerSession, api: str, version: int, fields: Fields, role: Role = Role.COORDINATOR
+) -> Answer:
+    """Ask on a connection of its own."""
+    connection = await session.connect(role)
+    try:
+        return await Dialogue(connection).ask(api, version, fields)
+    finally:
+        await connection.close()
+
+
+async def only_member(session: BrokerSession) -> Fields:
+    """Return a heartbeat of the only member of a Stable group."""
+    member_id = (await ask(session, "JoinGroup", 3, JOIN)).text("member_id")
+    rows: list[Fields] = [{"member_id": member_id, "assignment": b"a"}]
+    member: Fields = {"group_id": "g", "generation_id": 1, "member_id": member_id}
+    await ask(session, "SyncGroup", 2, {**member, "assignments": rows})
+    return member

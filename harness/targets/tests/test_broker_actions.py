@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,7 +20,7 @@ from harness.targets.debugger.breakpoints import code_points
 from harness.targets.debugger.jdwp import CodePoint, Debugger
 from harness.targets.kafka.local import LocalBroker
 from harness.targets.kafka.released import KafkaTarget
-from harness.tests.started import started
+from harness.tests.started import ask, started
 from harness.wire.codec import Fields
 
 pytestmark = pytest.mark.broker
@@ -33,10 +32,14 @@ ELSEWHERE = "NOT_COORDINATOR"
 
 @asynccontextmanager
 async def running(
-    directory: Path, target: KafkaTarget, **how: Collection[Any]
+    directory: Path,
+    target: KafkaTarget,
+    breakpoints: Collection[Breakpoint] = (),
+    broker_actions: Collection[BrokerAction] = (),
 ) -> AsyncIterator[tuple[LocalBroker, BrokerSession]]:
     """Start a broker, and look at the end that nothing is left of it."""
-    async with started(target, directory, **how) as (broker, session):
+    how = started(target, directory, breakpoints=breakpoints, broker_actions=broker_actions)
+    async with how as (broker, session):
         assert isinstance(broker, LocalBroker)
         yield broker, session
     assert not any(Path(f"/proc/{pid}").exists() for pid in broker.pids)  # noqa: ASYNC240 - no disk
@@ -44,11 +47,7 @@ async def running(
 
 async def answer(session: BrokerSession, role: Role = Role.COORDINATOR) -> str | None:
     """Return what a member is told that leaves a group that is not there."""
-    connection = await session.connect(role)
-    try:
-        return (await Dialogue(connection).ask("LeaveGroup", 1, _LEFT)).text("error_code")
-    finally:
-        await connection.close()
+    return (await ask(session, "LeaveGroup", 1, _LEFT, role)).text("error_code")
 
 
 async def answers(session: BrokerSession, expected: str, role: Role = Role.COORDINATOR) -> None:

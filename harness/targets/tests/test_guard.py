@@ -16,6 +16,7 @@ from harness.targets.external.namespace import Namespace, TopicNames
 from harness.targets.external.run_namespace import RunNamespace
 from harness.tests.answering import Answering
 from harness.tests.made_events import BARE_BROKER
+from harness.tests.started import JOIN
 from harness.wire.codec import Fields, FieldValue, encode_request, encode_response
 from harness.wire.schema import API_NAMES, api_key, request_shape
 
@@ -53,14 +54,8 @@ def frame(api: str, fields: Fields, *, version: int | None = None) -> bytes:
 
 
 def join(group: str, **fields: FieldValue) -> Fields:
-    return {
-        "group_id": group,
-        "session_timeout_ms": 10_000,
-        "rebalance_timeout_ms": 10_000,
-        "protocol_type": "consumer",
-        "protocols": [{"name": "range", "metadata": b"\0\0\0\0\0\0"}],
-        **fields,
-    }
+    readable: list[Fields] = [{"name": "range", "metadata": b"\0\0\0\0\0\0"}]
+    return {**JOIN, "group_id": group, "protocols": readable, **fields}
 
 
 def txn_commit(producer_id: int, epoch: int, *, group: str = OURS) -> Fields:

@@ -23,19 +23,10 @@ from harness.targets.librdkafka.mock import INFLEXIBLE_SUFFIX, SPEC, claimed_rel
 from harness.targets.spec import parse_target
 from harness.tests.answering import Answering
 from harness.tests.in_process import CommandLine
+from harness.tests.started import JOIN
 from harness.wire.codec import Fields, decode_request, decode_response, encode_request, encode_response
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
-
-JOIN: Fields = {
-    "group_id": "orders-service",
-    "session_timeout_ms": 6000,
-    "rebalance_timeout_ms": 6000,
-    "member_id": "",
-    "protocol_type": "consumer",
-    "protocols": [{"name": "range", "metadata": b"x"}],
-}
-
 
 Open = Callable[[str], BrokerSession]
 

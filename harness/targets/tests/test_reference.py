@@ -4,40 +4,26 @@ from pathlib import Path
 
 import pytest
 
-from harness.targets.base.dialogue import Answer, Dialogue
+from harness.targets.base.dialogue import Dialogue
 from harness.targets.base.interface import (
     Breakpoint,
     BrokerAction,
-    BrokerSession,
     ConnectionLost,
     NoAnswer,
     Role,
     TargetError,
 )
-from harness.tests.started import started
+from harness.tests.started import JOIN, ask, only_member, started
 from harness.wire.codec import Fields, encode_request
-
-_JOIN: Fields = {
-    "group_id": "g",
-    "session_timeout_ms": 10_000,
-    "rebalance_timeout_ms": 10_000,
-    "member_id": "",
-    "protocol_type": "consumer",
-    "protocols": [{"name": "range", "metadata": b""}],
-}
-
-
-async def _ask(session: BrokerSession, api: str, version: int, fields: Fields) -> Answer:
-    return await Dialogue(await session.connect()).ask(api, version, fields)
 
 
 @pytest.mark.parametrize("profile", ["2.4", "2.8.2", "3.9.2", "4.0.0", "4.3.1", "4.4"])
 async def test_a_session_of_any_profile_opens_at_time_0_with_topics_and_a_coordinator(profile: str) -> None:
     async with started(f"reference:{profile}") as (broker, session):
         member: Fields = {"group_id": "g", "generation_id": 1, "member_id": "nobody"}
-        answer = await _ask(session, "Heartbeat", 3, member)
+        answer = await ask(session, "Heartbeat", 3, member)
         assert answer.text("error_code") == "UNKNOWN_MEMBER_ID"
-        metadata = await _ask(session, "Metadata", 7, {"topics": [{"name": "orders"}]})
+        metadata = await ask(session, "Metadata", 7, {"topics": [{"name": "orders"}]})
         assert len(metadata.rows("topics")[0].rows("partitions")) == 3
         assert session.now_ms() == 0
 
@@ -47,7 +33,7 @@ async def test_a_session_of_any_profile_opens_at_time_0_with_topics_and_a_coordi
 
 async def test_a_join_waits_for_the_initial_delay_in_no_time_at_all() -> None:
     async with started(broker_config={"group.initial.rebalance.delay.ms": "3000"}) as (_, session):
-        answer = await _ask(session, "JoinGroup", 3, _JOIN)
+        answer = await ask(session, "JoinGroup", 3, JOIN)
         assert answer.text("error_code") == "NONE"
         assert session.now_ms() == 3000
 
@@ -64,17 +50,17 @@ async def test_time_passes_when_one_waits_and_not_otherwise() -> None:
 
 async def test_a_silent_members_session_ends_while_time_elapses() -> None:
     async with started() as (_, session):
-        joined = await _ask(session, "JoinGroup", 3, _JOIN)
-        await session.elapse(10_001)
+        joined = await ask(session, "JoinGroup", 3, JOIN)
+        await session.elapse(30_001)
         member: Fields = {"group_id": "g", "generation_id": 1, "member_id": joined.text("member_id")}
-        answer = await _ask(session, "Heartbeat", 3, member)
+        answer = await ask(session, "Heartbeat", 3, member)
         assert answer.text("error_code") == "UNKNOWN_MEMBER_ID"
 
 
 async def _bytes_of_a_join(scenario_id: str) -> bytes:
     async with started(scenario_id=scenario_id) as (_, session):
         connection = await session.connect()
-        await connection.send(encode_request("JoinGroup", 3, correlation_id=1, fields=_JOIN))
+        await connection.send(encode_request("JoinGroup", 3, correlation_id=1, fields=JOIN))
         return (await connection.receive(timeout_ms=10_000)).payload
 
 
@@ -86,11 +72,11 @@ async def test_a_scenario_gets_the_same_bytes_each_time_and_another_gets_others(
 async def test_broker_sessions_share_nothing() -> None:
     async with started() as (broker, one):
         other = broker.open_session("other")
-        await _ask(one, "JoinGroup", 3, _JOIN)
+        await ask(one, "JoinGroup", 3, JOIN)
         await one.elapse(500)
 
-        assert len((await _ask(one, "ListGroups", 3, {})).rows("groups")) == 1
-        assert (await _ask(other, "ListGroups", 3, {})).rows("groups") == ()
+        assert len((await ask(one, "ListGroups", 3, {})).rows("groups")) == 1
+        assert (await ask(other, "ListGroups", 3, {})).rows("groups") == ()
         assert other.now_ms() == 0
 
 
@@ -109,10 +95,10 @@ async def test_a_paused_load_is_answered_as_loading_until_it_resumes() -> None:
         await session.connect()
         await session.pause_at(Breakpoint.LOADING)
         await session.carry_out(BrokerAction.RESTART, {})
-        answer = await _ask(session, "JoinGroup", 3, _JOIN)
+        answer = await ask(session, "JoinGroup", 3, JOIN)
         assert answer.text("error_code") == "COORDINATOR_LOAD_IN_PROGRESS"
         await session.resume_from(Breakpoint.LOADING)
-        answer = await _ask(session, "JoinGroup", 3, _JOIN)
+        answer = await ask(session, "JoinGroup", 3, JOIN)
         assert answer.text("error_code") == "NONE"
 
 
@@ -126,26 +112,13 @@ async def test_an_unknown_property_is_refused_by_name(spec: str, tmp_path: Path)
 @pytest.mark.slow
 async def test_the_reference_serves_over_tcp_and_stops(tmp_path: Path) -> None:
     async with started("reference-tcp:3.9.2", tmp_path) as (broker, session):
-        answer = await _ask(session, "JoinGroup", 3, _JOIN)
+        answer = await ask(session, "JoinGroup", 3, JOIN)
         assert answer.text("error_code") == "NONE"
-        metadata = await _ask(session, "Metadata", 7, {"topics": [{"name": "payments"}]})
+        metadata = await ask(session, "Metadata", 7, {"topics": [{"name": "payments"}]})
         assert len(metadata.rows("topics")[0].rows("partitions")) == 2
 
     assert broker.description.profile == "3.9.2"
     assert broker.failure() is None
-
-
-def _member(joined: Answer) -> Fields:
-    return {"group_id": "g", "generation_id": 1, "member_id": joined.text("member_id")}
-
-
-async def _joined_and_synced(session: BrokerSession) -> Fields:
-    """Return a heartbeat of the only member of a Stable group."""
-    joined = await _ask(session, "JoinGroup", 3, _JOIN)
-    member = _member(joined)
-    rows: list[Fields] = [{"member_id": member["member_id"], "assignment": b"a"}]
-    await _ask(session, "SyncGroup", 2, {**member, "assignments": rows})
-    return member
 
 
 @pytest.mark.parametrize("action", [BrokerAction.MOVE, BrokerAction.KILL, BrokerAction.RESTART])
@@ -153,14 +126,14 @@ async def test_whatever_befalls_the_coordinator_the_next_connection_finds_who_kn
     action: BrokerAction,
 ) -> None:
     async with started() as (_, session):
-        member = await _joined_and_synced(session)
+        member = await only_member(session)
         await session.carry_out(action, {})
-        assert (await _ask(session, "Heartbeat", 2, member)).text("error_code") == "NONE"
+        assert (await ask(session, "Heartbeat", 2, member)).text("error_code") == "NONE"
 
 
 async def test_a_connection_stays_with_the_coordinator_that_it_was_opened_to() -> None:
     async with started() as (_, session):
-        member = await _joined_and_synced(session)
+        member = await only_member(session)
         former = Dialogue(await session.connect())
         await session.carry_out(BrokerAction.MOVE, {})
         assert (await former.ask("Heartbeat", 2, member)).text("error_code") == "NOT_COORDINATOR"
@@ -168,7 +141,7 @@ async def test_a_connection_stays_with_the_coordinator_that_it_was_opened_to() -
 
 async def test_another_broker_is_one_that_does_not_coordinate() -> None:
     async with started() as (_, session):
-        member = await _joined_and_synced(session)
+        member = await only_member(session)
         elsewhere = Dialogue(await session.connect(Role.OTHER))
         assert (await elsewhere.ask("Heartbeat", 2, member)).text("error_code") == "NOT_COORDINATOR"
         await session.carry_out(BrokerAction.MOVE, {})
@@ -179,24 +152,24 @@ async def test_a_restart_may_change_the_configuration_and_a_wrong_one_is_refused
     async with started() as (_, session):
         await session.connect()
         await session.carry_out(BrokerAction.RESTART, {"group.max.session.timeout.ms": "9999"})
-        assert (await _ask(session, "JoinGroup", 3, _JOIN)).text("error_code") == "INVALID_SESSION_TIMEOUT"
+        assert (await ask(session, "JoinGroup", 3, JOIN)).text("error_code") == "INVALID_SESSION_TIMEOUT"
         with pytest.raises(TargetError, match=r"group\.max\.sizes"):
             await session.carry_out(BrokerAction.RESTART, {"group.max.sizes": "1"})
 
 
 async def test_brokers_that_are_killed_one_after_the_other_leave_one_that_is_started_again() -> None:
     async with started() as (_, session):
-        member = await _joined_and_synced(session)
+        member = await only_member(session)
         for _ in range(4):
             await session.carry_out(BrokerAction.KILL, {})
-            assert (await _ask(session, "Heartbeat", 2, member)).text("error_code") == "NONE"
+            assert (await ask(session, "Heartbeat", 2, member)).text("error_code") == "NONE"
         with pytest.raises(TargetError, match="no other broker is up"):
             await session.connect(Role.OTHER)
 
 
 async def test_a_broker_that_stands_still_answers_when_it_goes_on() -> None:
     async with started() as (_, session):
-        member = await _joined_and_synced(session)
+        member = await only_member(session)
         connection = await session.connect()
         await session.carry_out(BrokerAction.PAUSE, {})
         await connection.send(encode_request("Heartbeat", 2, correlation_id=1, fields=member))
@@ -211,13 +184,13 @@ async def test_a_broker_that_stands_still_answers_when_it_goes_on() -> None:
 )
 async def test_a_broker_can_be_paused_at_a_dead_group_where_there_is_one(profile: str, error: str) -> None:
     async with started(f"reference:{profile}") as (_, session):
-        member = await _joined_and_synced(session)
-        await _ask(session, "LeaveGroup", 1, {"group_id": "g", "member_id": member["member_id"]})
+        member = await only_member(session)
+        await ask(session, "LeaveGroup", 1, {"group_id": "g", "member_id": member["member_id"]})
         await session.pause_at(Breakpoint.DEAD)
         deleting = await session.connect()
         delete: Fields = {"groups_names": ["g"]}
         await deleting.send(encode_request("DeleteGroups", 1, correlation_id=1, fields=delete))
-        assert (await _ask(session, "Heartbeat", 2, member)).text("error_code") == error
+        assert (await ask(session, "Heartbeat", 2, member)).text("error_code") == error
         await session.resume_from(Breakpoint.DEAD)
         assert (await deleting.receive(timeout_ms=1)).payload
-        assert (await _ask(session, "Heartbeat", 2, member)).text("error_code") == "UNKNOWN_MEMBER_ID"
+        assert (await ask(session, "Heartbeat", 2, member)).text("error_code") == "UNKNOWN_MEMBER_ID"

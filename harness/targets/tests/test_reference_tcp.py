@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.targets.base.dialogue import Answer, Dialogue, NotYet
+from harness.targets.base.dialogue import NotYet
 from harness.targets.base.interface import (
     BrokerAction,
     BrokerSession,
@@ -13,45 +13,24 @@ from harness.targets.base.interface import (
     Role,
     TargetError,
 )
-from harness.tests.started import started
+from harness.tests.started import JOIN, ask, only_member, started
 from harness.wire.codec import Fields
 
 pytestmark = pytest.mark.slow
 
 ALL = frozenset(BrokerAction) - {BrokerAction.LENGTHEN}
-JOIN: Fields = {
-    "group_id": "g",
-    "session_timeout_ms": 30_000,
-    "rebalance_timeout_ms": 30_000,
-    "member_id": "",
-    "protocol_type": "consumer",
-    "protocols": [{"name": "range", "metadata": b""}],
-}
-
-
-async def ask(
-    session: BrokerSession, api: str, version: int, fields: Fields, role: Role = Role.COORDINATOR
-) -> Answer:
-    connection = await session.connect(role)
-    try:
-        return await Dialogue(connection).ask(api, version, fields)
-    finally:
-        await connection.close()
 
 
 async def member_of(session: BrokerSession) -> Fields:
     """Return a heartbeat of the only member of a Stable group that has committed offset 7."""
-    member_id = (await ask(session, "JoinGroup", 3, JOIN)).text("member_id")
-    rows: list[Fields] = [{"member_id": member_id, "assignment": b"a"}]
-    member: Fields = {"group_id": "g", "generation_id": 1, "member_id": member_id}
-    await ask(session, "SyncGroup", 2, {**member, "assignments": rows})
+    member = await only_member(session)
     partitions: list[Fields] = [
         {"partition_index": 0, "committed_offset": 7, "committed_leader_epoch": -1, "committed_metadata": ""}
     ]
     commit: Fields = {
         "group_id": "g",
         "generation_id_or_member_epoch": 1,
-        "member_id": member_id,
+        "member_id": member["member_id"],
         "topics": [{"name": "orders", "partitions": partitions}],
     }
     answer = await ask(session, "OffsetCommit", 6, commit)
