@@ -28,25 +28,17 @@ async def test_an_ending_returns_what_it_returns() -> None:
     assert await to_its_end(ending.end()) == "ended"
 
 
-async def test_who_waits_for_an_ending_is_cancelled_when_it_is_over() -> None:
+@pytest.mark.parametrize(("times", "is_done"), [(1, True), (2, False)], ids=["once", "twice"])
+async def test_who_is_cancelled_waits_for_an_ending_and_who_is_again_gives_it_up(
+    times: int, *, is_done: bool
+) -> None:
     ending = _Ending()
     waiting = asyncio.create_task(to_its_end(ending.end()))
     await ending.began.wait()
-    waiting.cancel()
-    await asyncio.wait([waiting], timeout=0)
+    for _ in range(times):
+        waiting.cancel()
+        await asyncio.wait([waiting], timeout=0)
     ending.may_go_on.set()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    assert ending.is_done
-
-
-async def test_who_is_cancelled_twice_gives_an_ending_up() -> None:
-    ending = _Ending()
-    waiting = asyncio.create_task(to_its_end(ending.end()))
-    await ending.began.wait()
-    for _ in range(2):
-        waiting.cancel()
-        await asyncio.wait([waiting], timeout=0)
-    with pytest.raises(asyncio.CancelledError):
-        await waiting
-    assert not ending.is_done
+    assert ending.is_done is is_done
