@@ -88,39 +88,30 @@ def test_a_loop_that_stays_late_keeps_nobody_for_ever(monkeypatch: pytest.Monkey
     asyncio.run(test())
 
 
-def test_later_brokers_wait_until_hardly_any_scenarios_of_all_targets_are_left() -> None:
-    async def test() -> None:
-        shared = Admission(frozenset({"one", "other"}), jobs=9)
-        calm = asyncio.create_task(shared.calm())
-        shared.expect("one", 4)
+async def test_later_brokers_wait_until_hardly_any_scenarios_of_all_targets_are_left() -> None:
+    shared = Admission(frozenset({"one", "other"}), jobs=9)
+    calm = asyncio.create_task(shared.calm())
+    shared.expect("one", 4)
+    await asyncio.sleep(0)
+    assert not calm.done(), "the other has not said yet what it has"
+    shared.expect("other", 1)
+    for _ in range(3):
         await asyncio.sleep(0)
-        assert not calm.done(), "the other has not said yet what it has"
-        shared.expect("other", 1)
-        for _ in range(3):
-            await asyncio.sleep(0)
-            assert not calm.done()
-            async with shared.begun("one"):
-                pass
-        async with asyncio.timeout(5):
-            await calm
-
-    asyncio.run(test())
+        assert not calm.done()
+        async with shared.begun("one"):
+            pass
+    async with asyncio.timeout(5):
+        await calm
 
 
-def test_nobody_waits_for_a_target_that_is_lost() -> None:
-    async def test() -> None:
-        shared = Admission(frozenset({"one"}), jobs=9)
-        shared.expect("one", 4)
-        shared.settle("one")
-        async with asyncio.timeout(5):
-            await shared.calm()
-
-    asyncio.run(test())
+async def test_nobody_waits_for_a_target_that_is_lost() -> None:
+    shared = Admission(frozenset({"one"}), jobs=9)
+    shared.expect("one", 4)
+    shared.settle("one")
+    async with asyncio.timeout(5):
+        await shared.calm()
 
 
-def test_who_shares_with_nobody_has_nobody_to_wait_for() -> None:
-    async def test() -> None:
-        async with asyncio.timeout(5):
-            await Admission(frozenset(), jobs=9).calm()
-
-    asyncio.run(test())
+async def test_who_shares_with_nobody_has_nobody_to_wait_for() -> None:
+    async with asyncio.timeout(5):
+        await Admission(frozenset(), jobs=9).calm()

@@ -49,20 +49,17 @@ async def _journal_of(turns: Sequence[Turn | None], *, failing: int | None = Non
     return journal
 
 
-def test_a_broker_of_many_short_cohorts_comes_with_those_that_take_as_long() -> None:
-    async def test() -> None:
-        capacity._BROKER_SLOTS[asyncio.get_running_loop()] = capacity.Slots(2)
-        short, long = _lasting(1), _lasting(3)
-        several = BrokerGroup(cohorts=[*short.cohorts] * 3)
-        rounds = Rounds(frozenset({"one"}))
-        short_ones = [_lasting(2), _lasting(2)]
-        turns = await rounds.turns("one", [*short_ones, several, long], processes=1)
-        places = [turn.round for turn in turns if turn is not None]
-        assert places[2] is places[3]
-        assert places[0] is places[1]
-        assert places[0] is not places[2]
-
-    asyncio.run(test())
+async def test_a_broker_of_many_short_cohorts_comes_with_those_that_take_as_long() -> None:
+    capacity._BROKER_SLOTS[asyncio.get_running_loop()] = capacity.Slots(2)
+    short, long = _lasting(1), _lasting(3)
+    several = BrokerGroup(cohorts=[*short.cohorts] * 3)
+    rounds = Rounds(frozenset({"one"}))
+    short_ones = [_lasting(2), _lasting(2)]
+    turns = await rounds.turns("one", [*short_ones, several, long], processes=1)
+    places = [turn.round for turn in turns if turn is not None]
+    assert places[2] is places[3]
+    assert places[0] is places[1]
+    assert places[0] is not places[2]
 
 
 async def _turns(slots: int, count: int = 4) -> Sequence[Turn | None]:
@@ -122,23 +119,20 @@ def test_the_longest_begin_first_and_no_more_than_there_are_slots() -> None:
     assert asyncio.run(test()) == [5, 4, 3, 2, 1]
 
 
-def test_who_stops_waiting_takes_no_slot_with_it() -> None:
-    async def test() -> None:
-        slots = LongestFirst(1)
+async def test_who_stops_waiting_takes_no_slot_with_it() -> None:
+    slots = LongestFirst(1)
 
-        async def live() -> None:
-            async with slots.taken(1):
-                await asyncio.sleep(3600)
+    async def live() -> None:
+        async with slots.taken(1):
+            await asyncio.sleep(3600)
 
-        first, second = asyncio.create_task(live()), asyncio.create_task(live())
-        await asyncio.sleep(0.01)
-        second.cancel()
-        first.cancel()
-        await asyncio.wait([first, second])
-        async with asyncio.timeout(5), slots.taken(1):
-            pass
-
-    asyncio.run(test())
+    first, second = asyncio.create_task(live()), asyncio.create_task(live())
+    await asyncio.sleep(0.01)
+    second.cancel()
+    first.cancel()
+    await asyncio.wait([first, second])
+    async with asyncio.timeout(5), slots.taken(1):
+        pass
 
 
 def _lasting(seconds: int) -> BrokerGroup:

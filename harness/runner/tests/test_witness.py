@@ -242,16 +242,13 @@ def test_virtual_time_has_no_witness(tmp_path: Path) -> None:
     assert asyncio.run(watched()) is None
 
 
-def test_those_who_share_a_broker_share_its_watch_and_nobody_looks_after_the_last() -> None:
-    async def shared() -> None:
-        one = broker(None)
-        with sampler().watching(one) as watch:
-            with sampler().watching(one) as same:
-                assert watch is same
-            assert sampler()._handle is not None
-        assert sampler()._handle is None
-
-    asyncio.run(shared())
+async def test_those_who_share_a_broker_share_its_watch_and_nobody_looks_after_the_last() -> None:
+    one = broker(None)
+    with sampler().watching(one) as watch:
+        with sampler().watching(one) as same:
+            assert watch is same
+        assert sampler()._handle is not None
+    assert sampler()._handle is None
 
 
 @pytest.mark.usefixtures("gauges")

@@ -92,21 +92,18 @@ def require_right(run: CompletedRun, version: str) -> None:
         pytest.param("3.9.2", 3, 1, marks=pytest.mark.release),
     ],
 )
-def test_a_stock_kafka_conforms(version: str, node_count: int, one_of: int, tmp_path: Path) -> None:
-    async def test() -> None:
-        async with stock_brokers(version, tmp_path, node_count=node_count) as nodes:
-            host, port = next(iter(nodes.brokers.values())).address
-            address = f"{host}:{port}"
-            run = await asyncio.to_thread(drive, tmp_path / "reports", address, *spread(one_of))
-            require_right(run, version)
-            assert await left_on(address) == []
-            code = subprocess.run(  # noqa: ASYNC221 - nothing else goes on
-                [sys.executable, "-m", "harness.cli", "gate", str(tmp_path / "reports" / "run")], check=False
-            ).returncode
-            is_starved = any(STARVED in each.reason for each in unexpected(run))
-            assert code == 0 or is_starved
-
-    asyncio.run(test())
+async def test_a_stock_kafka_conforms(version: str, node_count: int, one_of: int, tmp_path: Path) -> None:
+    async with stock_brokers(version, tmp_path, node_count=node_count) as nodes:
+        host, port = next(iter(nodes.brokers.values())).address
+        address = f"{host}:{port}"
+        run = await asyncio.to_thread(drive, tmp_path / "reports", address, *spread(one_of))
+        require_right(run, version)
+        assert await left_on(address) == []
+        code = subprocess.run(  # noqa: ASYNC221 - nothing else goes on
+            [sys.executable, "-m", "harness.cli", "gate", str(tmp_path / "reports" / "run")], check=False
+        ).returncode
+        is_starved = any(STARVED in each.reason for each in unexpected(run))
+        assert code == 0 or is_starved
 
 
 def test_the_references_own_server_conforms(tmp_path: Path) -> None:
@@ -152,17 +149,12 @@ def test_an_external_broker_that_no_scenario_applies_to_is_judged_all_the_same(t
 
 
 @pytest.mark.broker
-def test_a_kafka_that_lingers_conforms(tmp_path: Path) -> None:
-    async def test() -> None:
-        settings = {**CONFORMANCE_CONFIG, **LINGERING}
-        async with stock_brokers("4.3.1", tmp_path, settings=settings) as nodes:
-            host, port = next(iter(nodes.brokers.values())).address
-            reports = tmp_path / "reports"
-            require_lingering(
-                await asyncio.to_thread(drive, reports, f"{host}:{port}", "failures/lingering/**")
-            )
-
-    asyncio.run(test())
+async def test_a_kafka_that_lingers_conforms(tmp_path: Path) -> None:
+    settings = {**CONFORMANCE_CONFIG, **LINGERING}
+    async with stock_brokers("4.3.1", tmp_path, settings=settings) as nodes:
+        host, port = next(iter(nodes.brokers.values())).address
+        reports = tmp_path / "reports"
+        require_lingering(await asyncio.to_thread(drive, reports, f"{host}:{port}", "failures/lingering/**"))
 
 
 def test_a_broker_that_is_not_there_is_reported_without_waiting_for_it_to_get_ready(tmp_path: Path) -> None:
