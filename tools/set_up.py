@@ -84,13 +84,13 @@ def _install(folder: Path, *arguments: str) -> None:
 
 
 def _explained(printed: str) -> _SetUpError:
-    last = " / ".join(line.strip() for line in printed.strip().splitlines()[-2:])
+    lines = [line.strip() for line in printed.strip().splitlines()]
     for code, pattern, sentence in _CAUSES:
-        if re.search(pattern, printed):
-            return _SetUpError(
-                code, f"{sentence}. Then try again: it goes on with what is there. pip says: {last}"
-            )
-    return _SetUpError(70, f"the environment cannot be built. pip says: {last}")
+        for line in lines:
+            if re.search(pattern, line):
+                advice = "Then try again: it goes on with what is there"
+                return _SetUpError(code, f"{sentence}. {advice}. pip says: {line}")
+    return _SetUpError(70, f"the environment cannot be built. pip says: {' / '.join(lines[-2:])}")
 
 
 if __name__ == "__main__":
