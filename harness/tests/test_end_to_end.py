@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from html import unescape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import pytest
@@ -28,6 +29,7 @@ from harness.tests.completed_runs import (
     reference_server,
     unexpected,
 )
+from harness.tests.fake_java import hide_programs
 from harness.trace.files import read_events
 
 pytestmark = pytest.mark.slow
@@ -56,8 +58,8 @@ class Reported:
 
 def reported(run: CompletedRun) -> Reported:
     """Make every report, but for Allure's own pages, which another program makes in seconds."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PATH", "")
+    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as directory:
+        hide_programs(patch, Path(directory))
         rendered = report(run.folder, allure=True, spark_master=LOCAL_MASTER, progress=lambda _: None)
     return Reported(run=run, rendered=rendered)
 
@@ -109,7 +111,7 @@ def test_allure_gets_a_result_for_every_judgement(green: Reported) -> None:
     assert results is not None
     assert len(list(results.glob("*-result.json"))) == len(green.run.checked.judgements)
     assert green.rendered.allure_index is None
-    assert "node is not on the PATH" in (green.rendered.allure_problem or "")
+    assert "no Node (" in (green.rendered.allure_problem or "")
 
 
 @pytest.mark.spark

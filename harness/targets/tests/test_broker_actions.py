@@ -57,7 +57,7 @@ async def answers(session: BrokerSession, expected: str, role: Role = Role.COORD
             await session.elapse(10)
 
 
-@pytest.mark.parametrize("version", ["2.8.2", "3.9.2", "4.3.1"])
+@pytest.mark.parametrize("version", ["2.8.2", pytest.param("3.9.2", marks=pytest.mark.release), "4.3.1"])
 async def test_a_broker_that_is_paused_in_its_load_loads_until_it_resumes(
     tmp_path: Path, version: str
 ) -> None:

@@ -143,7 +143,7 @@ def test_a_start_that_is_cancelled_leaves_nothing(tmp_path: Path, image_of: Imag
     assert names_of(os.getpid()) == []
 
 
-@pytest.mark.parametrize("version", [SCALA, JAVA])
+@pytest.mark.parametrize("version", [pytest.param(SCALA, marks=pytest.mark.release), JAVA])
 def test_a_single_broker_is_restarted_reconfigured_paused_and_killed_over_its_log(
     tmp_path: Path, image_of: ImageOf, version: str
 ) -> None:
@@ -169,7 +169,7 @@ def test_a_single_broker_is_restarted_reconfigured_paused_and_killed_over_its_lo
     assert starts >= 4, "the log has every life of the broker"
 
 
-@pytest.mark.parametrize("version", [SCALA, JAVA])
+@pytest.mark.parametrize("version", [pytest.param(SCALA, marks=pytest.mark.release), JAVA])
 def test_loading_is_paused_until_it_resumes(tmp_path: Path, image_of: ImageOf, version: str) -> None:
     async def play(broker: ContainerBroker, session: BrokerSession) -> None:
         await commits(session, 7)
@@ -186,7 +186,7 @@ def test_loading_is_paused_until_it_resumes(tmp_path: Path, image_of: ImageOf, v
 
 
 @pytest.mark.broker
-@pytest.mark.parametrize("version", [SCALA, JAVA])
+@pytest.mark.parametrize("version", [pytest.param(SCALA, marks=pytest.mark.release), JAVA])
 def test_the_spine_is_judged_alike_on_a_jvm_and_in_a_container(
     tmp_path: Path, image_of: ImageOf, version: str
 ) -> None:

@@ -194,7 +194,7 @@ def test_a_run_that_is_interrupted_takes_away_what_it_made(
         assert asyncio.run(left_on(address)) == []
 
 
-@pytest.mark.parametrize("profile", ["3.9", "4.4"])
+@pytest.mark.parametrize("profile", [pytest.param("3.9", marks=pytest.mark.release), "4.4"])
 def test_a_transaction_that_an_interrupted_run_has_open_is_aborted(profile: str, tmp_path: Path) -> None:
     suite = tmp_path / "suites_of_its_own" / "opens_a_transaction"
     suite.mkdir(parents=True)
