@@ -103,7 +103,7 @@ def test_a_cluster_that_is_larger_than_the_machine_comes_alone() -> None:
     assert most_at_once(3, [4, 4, 1]) == 4
 
 
-def test_who_asks_first_is_served_first() -> None:
+async def test_who_asks_first_is_served_first() -> None:
     served: list[str] = []
 
     async def take(slots: Slots, name: str, wanted: int) -> None:
@@ -111,40 +111,34 @@ def test_who_asks_first_is_served_first() -> None:
             served.append(name)
             await asyncio.sleep(0)
 
-    async def take_all() -> None:
-        slots = Slots(2)
-        async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
-            for name, wanted in (("one", 1), ("both", 2), ("another", 1)):
-                tasks.create_task(take(slots, name, wanted))
-
-    asyncio.run(take_all())
+    slots = Slots(2)
+    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        for name, wanted in (("one", 1), ("both", 2), ("another", 1)):
+            tasks.create_task(take(slots, name, wanted))
 
     assert served == ["one", "both", "another"]
 
 
-def test_who_gives_up_waiting_leaves_its_slots_to_others() -> None:
-    async def give_up() -> bool:
-        slots = Slots(2)
+async def test_who_gives_up_waiting_leaves_its_slots_to_others() -> None:
+    slots = Slots(2)
 
-        async def take(wanted: int) -> None:
-            async with slots.taken(wanted):
-                await asyncio.sleep(0)
-
-        async with asyncio.timeout(5), slots.taken(1):
-            impatient = asyncio.create_task(take(2))
+    async def take(wanted: int) -> None:
+        async with slots.taken(wanted):
             await asyncio.sleep(0)
-            behind = asyncio.create_task(take(1))
-            await asyncio.sleep(0)
-            impatient.cancel()
-            await behind
-        async with asyncio.timeout(5), slots.taken(2):
-            return impatient.cancelled()
 
-    assert asyncio.run(give_up())
+    async with asyncio.timeout(5), slots.taken(1):
+        impatient = asyncio.create_task(take(2))
+        await asyncio.sleep(0)
+        behind = asyncio.create_task(take(1))
+        await asyncio.sleep(0)
+        impatient.cancel()
+        await behind
+    async with asyncio.timeout(5), slots.taken(2):
+        assert impatient.cancelled()
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_no_slot_is_taken_only_when_all_who_want_one_had_it(tmp_path: Path, *, shared: bool) -> None:
+async def test_no_slot_is_taken_only_when_all_who_want_one_had_it(tmp_path: Path, *, shared: bool) -> None:
     order: list[str] = []
 
     async def take(slots: Slots) -> None:
@@ -152,16 +146,13 @@ def test_no_slot_is_taken_only_when_all_who_want_one_had_it(tmp_path: Path, *, s
             await asyncio.sleep(0)
             order.append("taken")
 
-    async def wait_for_none() -> None:
-        slots = MachineSlots(1, tmp_path) if shared else Slots(1)
-        async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
-            for _ in range(2):
-                tasks.create_task(take(slots))
-            await asyncio.sleep(0)
-            await slots.none_taken()
-            order.append("none taken")
-
-    asyncio.run(wait_for_none())
+    slots = MachineSlots(1, tmp_path) if shared else Slots(1)
+    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        for _ in range(2):
+            tasks.create_task(take(slots))
+        await asyncio.sleep(0)
+        await slots.none_taken()
+        order.append("none taken")
 
     assert order == ["taken", "taken", "none taken"]
 
@@ -176,24 +167,20 @@ def test_as_many_targets_are_driven_together_as_there_are_cores(monkeypatch: pyt
     assert [len(wave) for wave in _waves(targets, 3)] == [3]
 
 
-def test_processes_of_one_machine_share_slots_of_starts(tmp_path: Path) -> None:
+async def test_processes_of_one_machine_share_slots_of_starts(tmp_path: Path) -> None:
     first, second = (MachineSlots(2, tmp_path) for _ in range(2))
+    order: list[str] = []
 
-    async def compete() -> list[str]:
-        order: list[str] = []
+    async def wait_for_both() -> None:
+        async with second.taken(2):
+            order.append("second")
 
-        async def wait_for_both() -> None:
-            async with second.taken(2):
-                order.append("second")
-
-        async with first.taken():
-            waiting = asyncio.create_task(wait_for_both())
-            done, _ = await asyncio.wait([waiting], timeout=0.2)
-            assert not done
-            order.append("first")
-        await waiting
-        async with first.taken(7):
-            order.append("all")
-        return order
-
-    assert asyncio.run(compete()) == ["first", "second", "all"]
+    async with first.taken():
+        waiting = asyncio.create_task(wait_for_both())
+        done, _ = await asyncio.wait([waiting], timeout=0.2)
+        assert not done
+        order.append("first")
+    await waiting
+    async with first.taken(7):
+        order.append("all")
+    assert order == ["first", "second", "all"]

@@ -38,17 +38,14 @@ def test_a_process_that_dies_is_reported() -> None:
 
 
 @pytest.mark.parametrize("is_there", [False, True], ids=["as it starts", "when it is there"])
-def test_who_is_interrupted_leaves_no_process(*, is_there: bool) -> None:
-    async def interrupted() -> None:
-        task = asyncio.create_task(in_background(partial(time.sleep, 600)))
-        await asyncio.sleep(0)
-        while is_there and not multiprocessing.active_children():  # noqa: ASYNC110 - a process tells nobody that it is there
-            await asyncio.sleep(0.01)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(interrupted())
+async def test_who_is_interrupted_leaves_no_process(*, is_there: bool) -> None:
+    task = asyncio.create_task(in_background(partial(time.sleep, 600)))
+    await asyncio.sleep(0)
+    while is_there and not multiprocessing.active_children():  # noqa: ASYNC110 - a process tells nobody that it is there
+        await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
     assert multiprocessing.active_children() == []
 
 

@@ -297,21 +297,14 @@ def test_who_writes_nothing_minds_no_time_for_writes(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_a_script_leaves_behind_is_reported() -> None:
+async def test_what_a_script_leaves_behind_is_reported() -> None:
     runs = ReferenceRuns("4.4")
-
-    async def lefts() -> list[Left]:
-        unreadable = collect()["loading/unreadable/costs-the-partition"]
-        return [
-            await runs.left(script("restarts", restarts), {}),
-            await runs.left(unreadable, unreadable.broker_config),
-            *[
-                await runs.left(script("over-full", partial(restarts, config={limit: 1})), {})
-                for limit in ("group.max.size", "group.consumer.max.size")
-            ],
-        ]
-
-    assert asyncio.run(lefts()) == [Left.CLEAN, Left.TO_CLEAR, Left.SPOILT, Left.SPOILT]
+    unreadable = collect()["loading/unreadable/costs-the-partition"]
+    assert await runs.left(script("restarts", restarts), {}) is Left.CLEAN
+    assert await runs.left(unreadable, unreadable.broker_config) is Left.TO_CLEAR
+    for limit in ("group.max.size", "group.consumer.max.size"):
+        over_full = script("over-full", partial(restarts, config={limit: 1}))
+        assert await runs.left(over_full, {}) is Left.SPOILT
 
 
 @pytest.mark.slow

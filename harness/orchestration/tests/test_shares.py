@@ -149,18 +149,15 @@ def test_what_cannot_become_whole_is_an_error_and_not_dropped(tmp_path: Path) ->
         become_whole(tmp_path / "attempt-0")
 
 
-def test_an_attempt_that_is_interrupted_keeps_its_events_and_is_not_whole(tmp_path: Path) -> None:
+async def test_an_attempt_that_is_interrupted_keeps_its_events_and_is_not_whole(tmp_path: Path) -> None:
     share = share_of(tmp_path)
 
-    async def interrupted() -> None:
-        driving = asyncio.create_task(carry_out(share, 0))
-        while not events_file(share.folder / "attempt-0").exists():  # noqa: ASYNC110 - a file sets no event
-            await asyncio.sleep(0)
-        driving.cancel()
-        await driving
-
+    driving = asyncio.create_task(carry_out(share, 0))
+    while not events_file(share.folder / "attempt-0").exists():  # noqa: ASYNC110 - a file sets no event
+        await asyncio.sleep(0)
+    driving.cancel()
     with pytest.raises(asyncio.CancelledError):
-        asyncio.run(interrupted())
+        await driving
     assert whole(share) is None
     assert has_ended(share.folder / "attempt-0")
 

@@ -40,52 +40,40 @@ class Scenarios:
             await self._end.wait()
 
 
-def test_a_scenario_begins_at_once_where_hardly_any_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_scenario_begins_at_once_where_hardly_any_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admission, "_FREE_S", -1.0)
     monkeypatch.setattr(admission, "_PATIENCE_S", 3600.0)
-
-    async def test() -> None:
-        scenarios = Scenarios(Admission(frozenset(), jobs=9), 2)
-        await scenarios.have_begun(2)
-        await scenarios.end()
-
-    asyncio.run(test())
+    scenarios = Scenarios(Admission(frozenset(), jobs=9), 2)
+    await scenarios.have_begun(2)
+    await scenarios.end()
 
 
-def test_a_loop_that_is_late_admits_no_more_until_it_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_loop_that_is_late_admits_no_more_until_it_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admission, "_PATIENCE_S", 3600.0)
+    is_busy = True
+    shared = Admission(frozenset(), jobs=9)
 
-    async def test() -> None:
-        is_busy = True
-        shared = Admission(frozenset(), jobs=9)
+    async def keep_busy() -> None:
+        while is_busy:
+            time.sleep(0.03)  # noqa: ASYNC251 - the loop is to be late
+            await asyncio.sleep(0)
 
-        async def keep_busy() -> None:
-            while is_busy:
-                time.sleep(0.03)  # noqa: ASYNC251 - the loop is to be late
-                await asyncio.sleep(0)
-
-        busy = asyncio.create_task(keep_busy())
-        scenarios = Scenarios(shared, 4)
-        await asyncio.sleep(0.3)
-        assert shared.running == 2
-        is_busy = False
-        await busy
-        await scenarios.have_begun(4)
-        await scenarios.end()
-
-    asyncio.run(test())
+    busy = asyncio.create_task(keep_busy())
+    scenarios = Scenarios(shared, 4)
+    await asyncio.sleep(0.3)
+    assert shared.running == 2
+    is_busy = False
+    await busy
+    await scenarios.have_begun(4)
+    await scenarios.end()
 
 
-def test_a_loop_that_stays_late_keeps_nobody_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_loop_that_stays_late_keeps_nobody_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admission, "_FREE_S", -1.0)
     monkeypatch.setattr(admission, "_PATIENCE_S", 0.01)
-
-    async def test() -> None:
-        scenarios = Scenarios(Admission(frozenset(), jobs=9), 4)
-        await scenarios.have_begun(4)
-        await scenarios.end()
-
-    asyncio.run(test())
+    scenarios = Scenarios(Admission(frozenset(), jobs=9), 4)
+    await scenarios.have_begun(4)
+    await scenarios.end()
 
 
 async def test_later_brokers_wait_until_hardly_any_scenarios_of_all_targets_are_left() -> None:

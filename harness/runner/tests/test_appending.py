@@ -126,18 +126,16 @@ def test_records_go_to_the_partition_of_their_group() -> None:
     assert [event.kind for event in events[:3]] == [EventKind.CONTROL.value] * 3
 
 
-def test_each_appends_by_itself_when_all_have_met() -> None:
-    async def meet() -> list[str]:
-        sessions = [MemorySession(lambda _: ()) for _ in range(2)]
-        rendezvous = Rendezvous(2)
+async def test_each_appends_by_itself_when_all_have_met() -> None:
+    sessions = [MemorySession(lambda _: ()) for _ in range(2)]
+    rendezvous = Rendezvous(2)
 
-        async def take_part(session: MemorySession, reported: Script) -> None:
-            await asyncio.to_thread(lambda: None)
-            await interpreted(reported, session, {"main": "a"}, partitions=1, rendezvous=rendezvous)
-            rendezvous.leave()
+    async def take_part(session: MemorySession, reported: Script) -> None:
+        await asyncio.to_thread(lambda: None)
+        await interpreted(reported, session, {"main": "a"}, partitions=1, rendezvous=rendezvous)
+        rendezvous.leave()
 
-        scripts = [script("x", appends_one, restarts), script("y", appends_another, restarts)]
-        await asyncio.gather(*map(take_part, sessions, scripts))
-        return [action for session in sessions for action in session.actions]
-
-    assert sorted(asyncio.run(meet())) == ["append 1 to 0", "append 2 to 0", "restart"]
+    scripts = [script("x", appends_one, restarts), script("y", appends_another, restarts)]
+    await asyncio.gather(*map(take_part, sessions, scripts))
+    actions = [action for session in sessions for action in session.actions]
+    assert sorted(actions) == ["append 1 to 0", "append 2 to 0", "restart"]

@@ -198,19 +198,17 @@ class LingeringTarget(MemoryTarget):
         return self.brokers[-1]
 
 
-def test_who_interrupts_while_a_broker_is_stopped_waits_until_it_is(tmp_path: Path) -> None:
-    async def interrupted(target: LingeringTarget) -> None:
-        Lingering.stopping, Lingering.may_go_on = asyncio.Event(), asyncio.Event()
-        run = asyncio.create_task(driving(target, sinks(tmp_path, [])).run(scripts_named("a")))
-        await Lingering.stopping.wait()
-        run.cancel()
-        await asyncio.wait([run], timeout=0)
-        Lingering.may_go_on.set()
-        with pytest.raises(asyncio.CancelledError):
-            await run
-        assert [broker.stopped for broker in target.brokers] == [True]
-
-    asyncio.run(interrupted(LingeringTarget()))
+async def test_who_interrupts_while_a_broker_is_stopped_waits_until_it_is(tmp_path: Path) -> None:
+    target = LingeringTarget()
+    Lingering.stopping, Lingering.may_go_on = asyncio.Event(), asyncio.Event()
+    run = asyncio.create_task(driving(target, sinks(tmp_path, [])).run(scripts_named("a")))
+    await Lingering.stopping.wait()
+    run.cancel()
+    await asyncio.wait([run], timeout=0)
+    Lingering.may_go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert [broker.stopped for broker in target.brokers] == [True]
 
 
 def joins(conversation: Conversation) -> None:
@@ -340,7 +338,7 @@ def test_a_broker_that_starts_later_does_not_wait_for_scenarios_that_never_began
     assert len(target.brokers) == 2
 
 
-def test_timers_on_a_broker_that_starts_later_wait_for_other_starts(tmp_path: Path) -> None:
+async def test_timers_on_a_broker_that_starts_later_wait_for_other_starts(tmp_path: Path) -> None:
     target = MemoryTarget(can=frozenset({Capability.BROKER_CONFIG, Capability.RESTART}))
     config = {"group.max.size": "2"}
     steps = (*record(beat).steps, DoToBroker(lever="restart"))
@@ -350,16 +348,12 @@ def test_timers_on_a_broker_that_starts_later_wait_for_other_starts(tmp_path: Pa
     ordered = replace(sinks(tmp_path, []), write=lambda event: order.append(event.scenario_id))
     driven = driving(target, ordered)
     driven.packing = Packing(configs={script.id: config for script in (*acting, timed)})
-
-    async def drive_beside_a_start() -> None:
-        async with asyncio.timeout(20), start_slots().taken():
-            running = asyncio.create_task(driven.run([*acting, timed]))
-            await asyncio.wait([running], timeout=0.2)
-            assert len(target.brokers) == 1
-            order.append("started")
-        await running
-
-    asyncio.run(drive_beside_a_start())
+    async with asyncio.timeout(20), start_slots().taken():
+        running = asyncio.create_task(driven.run([*acting, timed]))
+        await asyncio.wait([running], timeout=0.2)
+        assert len(target.brokers) == 1
+        order.append("started")
+    await running
 
     assert list(dict.fromkeys(order)) == ["started", "classic/test/timed", "classic/test/acting"]
 

@@ -127,42 +127,37 @@ def test_who_cannot_be_run_is_not_waited_for(tmp_path: Path) -> None:
     assert reported == [EventKind.NOT_APPLICABLE.value]
 
 
-def test_a_action_that_fails_fails_for_all_who_had_come() -> None:
+async def test_a_action_that_fails_fails_for_all_who_had_come() -> None:
     async def fails() -> None:
         await asyncio.sleep(0)
         raise TargetError("it does not start")
 
-    async def meet() -> list[object]:
-        place = Rendezvous(2)
-        return [*await asyncio.gather(place.meet(fails), place.meet(fails), return_exceptions=True)]
-
-    assert [str(error) for error in asyncio.run(meet())] == ["it does not start"] * 2
+    place = Rendezvous(2)
+    errors = await asyncio.gather(place.meet(fails), place.meet(fails), return_exceptions=True)
+    assert [str(error) for error in errors] == ["it does not start"] * 2
 
 
-def test_who_leaves_is_not_waited_for_and_who_gives_up_is_forgotten() -> None:
+async def test_who_leaves_is_not_waited_for_and_who_gives_up_is_forgotten() -> None:
     done: list[str] = []
 
     async def action() -> None:
         done.append("deed")
 
-    async def meet() -> None:
-        place = Rendezvous(3)
-        first = asyncio.create_task(place.meet(action))
-        impatient = asyncio.create_task(place.meet(action))
-        await asyncio.sleep(0)
-        impatient.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await impatient
-        place.leave()
-        assert not done
-        place.leave()
-        await first
-
-    asyncio.run(meet())
+    place = Rendezvous(3)
+    first = asyncio.create_task(place.meet(action))
+    impatient = asyncio.create_task(place.meet(action))
+    await asyncio.sleep(0)
+    impatient.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await impatient
+    place.leave()
+    assert not done
+    place.leave()
+    await first
     assert done == ["deed"]
 
 
-def test_a_action_that_nobody_waits_for_any_more_is_given_up() -> None:
+async def test_a_action_that_nobody_waits_for_any_more_is_given_up() -> None:
     begun: list[str] = []
 
     async def action() -> None:
@@ -170,16 +165,13 @@ def test_a_action_that_nobody_waits_for_any_more_is_given_up() -> None:
         await asyncio.Event().wait()
         begun.append("done")
 
-    async def meet() -> None:
-        place = Rendezvous(1)
-        waiting = asyncio.create_task(place.meet(action))
-        while not begun:  # noqa: ASYNC110 - a list sets no event
-            await asyncio.sleep(0)
-        waiting.cancel()
-        await place.close()
-        await place.close()
-
-    asyncio.run(meet())
+    place = Rendezvous(1)
+    waiting = asyncio.create_task(place.meet(action))
+    while not begun:  # noqa: ASYNC110 - a list sets no event
+        await asyncio.sleep(0)
+    waiting.cancel()
+    await place.close()
+    await place.close()
     assert begun == ["begun"]
 
 

@@ -95,28 +95,25 @@ def test_nobody_waits_for_a_broker_that_failed_to_start() -> None:
     assert {"run 1", "run 2"} <= set(asyncio.run(_journal_of_two_at_once(failing=0)))
 
 
-def test_the_longest_begin_first_and_no_more_than_there_are_slots() -> None:
-    async def test() -> list[int]:
-        order: list[int] = []
-        running = 0
-        slots = LongestFirst(2)
+async def test_the_longest_begin_first_and_no_more_than_there_are_slots() -> None:
+    order: list[int] = []
+    running = 0
+    slots = LongestFirst(2)
 
-        async def live(seconds: int) -> None:
-            nonlocal running
-            async with slots.taken(seconds):
-                running += 1
-                assert running <= 2
-                order.append(seconds)
-                await asyncio.sleep(0)
-                running -= 1
+    async def live(seconds: int) -> None:
+        nonlocal running
+        async with slots.taken(seconds):
+            running += 1
+            assert running <= 2
+            order.append(seconds)
+            await asyncio.sleep(0)
+            running -= 1
 
-        lasting = (1, 5, 3, 4, 2)
-        async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
-            for seconds in lasting:
-                tasks.create_task(live(seconds))
-        return order
-
-    assert asyncio.run(test()) == [5, 4, 3, 2, 1]
+    lasting = (1, 5, 3, 4, 2)
+    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        for seconds in lasting:
+            tasks.create_task(live(seconds))
+    assert order == [5, 4, 3, 2, 1]
 
 
 async def test_who_stops_waiting_takes_no_slot_with_it() -> None:

@@ -233,13 +233,10 @@ def test_starvation_is_an_event_with_its_figures_and_the_time_of_the_stretch() -
     assert from_json(Starvation, event.fields or "").stopped_ms == 412.0
 
 
-def test_virtual_time_has_no_witness(tmp_path: Path) -> None:
-    async def watched() -> Watch | None:
-        started = await ReferenceTarget().start(broker_config={}, directory=tmp_path, progress=print)
-        with sampler().watching(started) as watch:
-            return watch
-
-    assert asyncio.run(watched()) is None
+async def test_virtual_time_has_no_witness(tmp_path: Path) -> None:
+    started = await ReferenceTarget().start(broker_config={}, directory=tmp_path, progress=print)
+    with sampler().watching(started) as watch:
+        assert watch is None
 
 
 async def test_those_who_share_a_broker_share_its_watch_and_nobody_looks_after_the_last() -> None:
@@ -252,17 +249,14 @@ async def test_those_who_share_a_broker_share_its_watch_and_nobody_looks_after_t
 
 
 @pytest.mark.usefixtures("gauges")
-def test_a_conversation_that_ends_before_the_samplers_turn_is_reported_how_late_the_loop_was() -> None:
-    async def blocked() -> list[WitnessedStretch]:
-        began_s = time.monotonic()
-        with sampler().watching(broker(None)) as watch:
-            assert watch is not None
-            one = Witness(watch=watch, now_ms=lambda: (time.monotonic() - began_s) * 1000)
-            await asyncio.sleep(0)
-            time.sleep(0.4)  # noqa: ASYNC251 - that is what a starved loop does
-            return one.news(is_last=True)
-
-    assert sum(each.starvation.harness_ms for each in asyncio.run(blocked())) > 300
+async def test_a_conversation_that_ends_before_the_samplers_turn_is_reported_how_late_the_loop_was() -> None:
+    began_s = time.monotonic()
+    with sampler().watching(broker(None)) as watch:
+        assert watch is not None
+        one = Witness(watch=watch, now_ms=lambda: (time.monotonic() - began_s) * 1000)
+        await asyncio.sleep(0)
+        time.sleep(0.4)  # noqa: ASYNC251 - that is what a starved loop does
+        assert sum(each.starvation.harness_ms for each in one.news(is_last=True)) > 300
 
 
 def test_what_a_broker_was_kept_from_running_adds_up(

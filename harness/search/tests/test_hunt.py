@@ -70,24 +70,19 @@ def test_a_switched_behaviour_is_found_shrunk_and_named(behaviour: str) -> None:
     assert len(cluster.script.steps) <= _STEPS_MAX
 
 
-def test_what_runs_while_it_is_made_runs_alike_again() -> None:
+async def test_what_runs_while_it_is_made_runs_alike_again() -> None:
     side = Side(reference_of("4.4"))
 
-    async def made_and_run() -> bool:
-        versions = await common_versions(side, side)
-        for number in range(5):
-            made = await Maker(f"{_SEED}/{number}", versions).make(side, script_id=SCRIPT_ID, steps_max=40)
-            if made.has_failed or not await side.answers_alike(made.script, made.tape):
-                return False
-            events = await side.run(made.script)
-            outcomes = [each.outcome for each in made.tape if isinstance(each, Received)]
-            came = {each.hex() for each in outcomes if isinstance(each, bytes)}
-            # An answer that comes while a request was to stay parked is recorded there and where it is due.
-            if came != {each.raw for each in events if each.kind in _ANSWERS}:
-                return False
-        return True
-
-    assert asyncio.run(made_and_run())
+    versions = await common_versions(side, side)
+    for number in range(5):
+        made = await Maker(f"{_SEED}/{number}", versions).make(side, script_id=SCRIPT_ID, steps_max=40)
+        assert not made.has_failed
+        assert await side.answers_alike(made.script, made.tape)
+        events = await side.run(made.script)
+        outcomes = [each.outcome for each in made.tape if isinstance(each, Received)]
+        came = {each.hex() for each in outcomes if isinstance(each, bytes)}
+        # An answer that comes while a request was to stay parked is recorded there and where it is due.
+        assert came == {each.raw for each in events if each.kind in _ANSWERS}
 
 
 def test_what_is_written_is_a_scenario_that_shows_the_difference(
@@ -119,7 +114,6 @@ def test_a_fault_in_the_code_is_found_and_shrunk() -> None:
 
 def test_a_fault_that_keeps_the_reference_from_starting_is_found() -> None:
     target = reference_of("4.4")
-
     order = _order(target, target, steps=200, mutant="broker.routing:route:and-or-exchanged:0")
 
     _, cluster = _found(replace(order, corpus=None))

@@ -18,7 +18,6 @@ from harness.search.differences import Cause, cause_of
 from harness.search.driven import DrivenTarget
 from harness.search.hunt import Cluster, Harvest, scripted
 from harness.search.made import Made
-from harness.search.rounds import RoundOrder
 from harness.search.shrinking import Candidate
 from harness.search.target_hunt import TargetHunt, TargetOrder
 from harness.search.tests.made_findings import DIFFERENCE, reference_of
@@ -166,42 +165,34 @@ class _Counted(VariantTarget):
         return await super().start(**order)  # type: ignore[arg-type] # as said
 
 
-def test_a_broker_that_had_many_conversations_is_renewed(
+async def test_a_broker_that_had_many_conversations_is_renewed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("harness.search.driven._KEPT_FOR_MAX", 30)
     driven = DrivenTarget(_Counted(reference_profile("4.4")), run_id="test", logs=tmp_path, jobs=64)
     starts, before = [], _Counted.starts
-
-    async def run() -> None:
-        await driven.begin(lambda _: None)
-        for first in (0, 20, 40):
-            await driven.run([_made(number).script for number in range(first, first + 20)])
-            starts.append(_Counted.starts - before)
-        await driven.stop()
-
-    asyncio.run(run())
+    await driven.begin(lambda _: None)
+    for first in (0, 20, 40):
+        await driven.run([_made(number).script for number in range(first, first + 20)])
+        starts.append(_Counted.starts - before)
+    await driven.stop()
 
     assert starts == [1, 2, 3]
 
 
-def test_a_broker_that_ends_between_two_drives_is_lost_and_not_replaced(
+async def test_a_broker_that_ends_between_two_drives_is_lost_and_not_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driven = DrivenTarget(_Counted(reference_profile("4.4")), run_id="test", logs=tmp_path, jobs=64)
     script, lost, before = _made(0).script, [], _Counted.starts
     how = "it ended with signal SIGKILL\nand the end of its log"
-
-    async def run() -> None:
-        await driven.begin(lambda _: None)
-        await driven.run([script])
-        lost.append(driven.lost)
-        monkeypatch.setattr(ReferenceBroker, "failure", lambda _: how)
-        assert await driven.run([script]) == {script.id: ()}
-        lost.append(driven.lost)
-        await driven.stop()
-
-    asyncio.run(run())
+    await driven.begin(lambda _: None)
+    await driven.run([script])
+    lost.append(driven.lost)
+    monkeypatch.setattr(ReferenceBroker, "failure", lambda _: how)
+    assert await driven.run([script]) == {script.id: ()}
+    lost.append(driven.lost)
+    await driven.stop()
 
     assert lost == [None, "it ended with signal SIGKILL"]
     assert _Counted.starts - before == 1
@@ -211,20 +202,16 @@ def test_a_broker_that_ends_between_two_drives_is_lost_and_not_replaced(
     ("lacking", "restarts"),
     [({Capability.CLUSTER}, True), (set(), False), ({Capability.CLUSTER, Capability.RESTART}, False)],
 )
-def test_a_coordinator_restarts_in_one_round_of_five_where_no_other_broker_takes_over(
+async def test_a_coordinator_restarts_in_one_round_of_five_where_no_other_broker_takes_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacking: set[Capability], *, restarts: bool
 ) -> None:
     monkeypatch.setattr(ReferenceTarget, "capabilities", reference_of().capabilities - lacking)
     driven = DrivenTarget(reference_of(), run_id="test", logs=tmp_path, jobs=64)
-
-    async def ordered() -> list[RoundOrder]:
-        comparison = Comparison(driven, None)
-        await comparison.begin(lambda _: None)
-        orders = [comparison.round_order(seed=1, begun=number, count=1) for number in range(100)]
-        await comparison.stop()
-        return orders
-
-    restarting = [each for each in asyncio.run(ordered()) if each.tempo.restarts]
+    comparison = Comparison(driven, None)
+    await comparison.begin(lambda _: None)
+    orders = [comparison.round_order(seed=1, begun=number, count=1) for number in range(100)]
+    await comparison.stop()
+    restarting = [each for each in orders if each.tempo.restarts]
 
     assert 10 < len(restarting) < 30 if restarts else not restarting
     # How long conversations wait for each other before a restart hangs on the machine, so nothing may be due.

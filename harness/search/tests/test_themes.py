@@ -103,17 +103,13 @@ def test_a_conversation_that_is_gone_on_with_keeps_its_theme_and_its_cast() -> N
         assert planned(Random(number), versions, VIRTUAL, None, of_logs).theme is Theme.LOGS
 
 
-def test_every_configuration_starts_in_every_release() -> None:
+async def test_every_configuration_starts_in_every_release() -> None:
     some = [each for of_type in VIRTUAL.configs_of.values() for each in of_type]
     of_themes = [each for of_theme in VIRTUAL.theme_configs.values() for each in of_theme]
-
-    async def started() -> None:
-        for profile in ("2.8", "3.9", "4.0.0", "4.4"):
-            side = _side(profile)
-            for config in (*VIRTUAL.configs, *some, *of_themes):
-                await side.broker(config)
-
-    asyncio.run(started())
+    for profile in ("2.8", "3.9", "4.0.0", "4.4"):
+        side = _side(profile)
+        for config in (*VIRTUAL.configs, *some, *of_themes):
+            await side.broker(config)
 
 
 def test_between_releases_nothing_is_asked_whose_answer_no_behaviour_names() -> None:

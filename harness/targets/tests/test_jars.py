@@ -187,7 +187,7 @@ def test_a_mirror_that_always_ends_early_is_given_up(
         downloaded()
 
 
-def test_two_versions_are_downloaded_side_by_side(
+async def test_two_versions_are_downloaded_side_by_side(
     mirror: type[_Mirror], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither jar is sent before both are asked for."""
@@ -198,12 +198,9 @@ def test_two_versions_are_downloaded_side_by_side(
             both.wait(timeout=60)
         return content
 
-    async def obtained() -> list[str]:
-        found = await asyncio.gather(*(resolved.kafka_jars(each, lambda _: None) for each in KAFKA_VERSIONS))
-        return [each.version for each in found]
-
     monkeypatch.setattr(mirror, "spoil", meet)
-    assert asyncio.run(obtained()) == list(KAFKA_VERSIONS)
+    found = await asyncio.gather(*(resolved.kafka_jars(each, lambda _: None) for each in KAFKA_VERSIONS))
+    assert [each.version for each in found] == list(KAFKA_VERSIONS)
 
 
 def test_what_was_recorded_here_is_downloaded_elsewhere_without_a_look_at_poms(
