@@ -73,7 +73,7 @@ def test_memory_is_what_the_cgroup_leaves_and_its_file_cache_can_be_given_back(c
     assert machine().memory_bytes == 400
 
 
-def most_at_once(count: int, wanted: list[int]) -> int:
+async def most_at_once(count: int, wanted: list[int]) -> int:
     """Let some take slots at the same time, and return how many processes there were at the most."""
     up = most = 0
 
@@ -85,22 +85,19 @@ def most_at_once(count: int, wanted: list[int]) -> int:
             await asyncio.sleep(0)
             up -= number
 
-    async def take_all() -> None:
-        slots = Slots(count)
-        async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
-            for number in wanted:
-                tasks.create_task(take(slots, number))
-
-    asyncio.run(take_all())
+    slots = Slots(count)
+    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        for number in wanted:
+            tasks.create_task(take(slots, number))
     return most
 
 
-def test_clusters_take_a_slot_for_each_of_their_processes() -> None:
-    assert most_at_once(9, [4] * 6) == 8
+async def test_clusters_take_a_slot_for_each_of_their_processes() -> None:
+    assert await most_at_once(9, [4] * 6) == 8
 
 
-def test_a_cluster_that_is_larger_than_the_machine_comes_alone() -> None:
-    assert most_at_once(3, [4, 4, 1]) == 4
+async def test_a_cluster_that_is_larger_than_the_machine_comes_alone() -> None:
+    assert await most_at_once(3, [4, 4, 1]) == 4
 
 
 async def test_who_asks_first_is_served_first() -> None:

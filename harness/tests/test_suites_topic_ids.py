@@ -1,6 +1,5 @@
 """No scenario is answered by the topics' ids: brokers draw them by lot, and assign topics in their order."""
 
-import asyncio
 from collections.abc import Mapping
 
 import pytest
@@ -20,10 +19,10 @@ _DRAWS = 4
 _BY_TOPIC_ID = {"ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"}
 
 
-def test_answers_are_the_same_whatever_ids_topics_have(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_answers_are_the_same_whatever_ids_topics_have(monkeypatch: pytest.MonkeyPatch) -> None:
     scripts = [script for script in collect("suites").values() if _BY_TOPIC_ID.intersection(script.apis)]
     made_of_the_name = topics._topic_id
-    usual = _digests(scripts)
+    usual = await _digests(scripts)
     others = []
     for draw in range(_DRAWS):
 
@@ -31,13 +30,10 @@ def test_answers_are_the_same_whatever_ids_topics_have(monkeypatch: pytest.Monke
             return made_of_the_name(f"{draw}/{name}")
 
         monkeypatch.setattr(topics, "_topic_id", drawn)
-        others.append(_digests(scripts))
+        others.append(await _digests(scripts))
     assert {name for name in usual for other in others if other[name] != usual[name]} == set()
 
 
-def _digests(scripts: list[Script]) -> Mapping[str, str]:
-    async def digests() -> dict[str, str]:
-        runs = ReferenceRuns(DEFAULT_PROFILE)
-        return {script.id: await runs.trace(script, asked_config(script)) for script in scripts}
-
-    return asyncio.run(digests())
+async def _digests(scripts: list[Script]) -> Mapping[str, str]:
+    runs = ReferenceRuns(DEFAULT_PROFILE)
+    return {script.id: await runs.trace(script, asked_config(script)) for script in scripts}

@@ -69,21 +69,18 @@ def _reference(draws: Draws | None = None, profile: str = "4.4") -> VariantTarge
     return target
 
 
-def _found(
+async def _found(
     folder: Path, target: VariantTarget, against: VariantTarget | None, script: Script = _SCRIPT
 ) -> RawDifference | None:
-    async def compared() -> RawDifference | None:
-        driven = DrivenTarget(target, run_id="test", logs=folder / "ours", jobs=1)
-        other = None
-        if against is not None:
-            other = DrivenTarget(against, run_id="test", logs=folder / "theirs", jobs=1)
-        comparison = Comparison(driven, other)
-        await comparison.begin(lambda _: None)
-        found, _ = await comparison.alone(script)
-        await comparison.stop()
-        return found
-
-    return asyncio.run(compared())
+    driven = DrivenTarget(target, run_id="test", logs=folder / "ours", jobs=1)
+    other = None
+    if against is not None:
+        other = DrivenTarget(against, run_id="test", logs=folder / "theirs", jobs=1)
+    comparison = Comparison(driven, other)
+    await comparison.begin(lambda _: None)
+    found, _ = await comparison.alone(script)
+    await comparison.stop()
+    return found
 
 
 def test_ids_that_a_consumer_group_gave_are_given_to_the_reference() -> None:
@@ -111,17 +108,19 @@ def test_the_reference_assigns_otherwise_with_other_ids() -> None:
 
 
 @pytest.mark.parametrize("against", [None, _reference()], ids=["its reference", "another target"])
-def test_a_target_that_drew_other_ids_does_not_differ(against: VariantTarget | None, tmp_path: Path) -> None:
-    assert _found(tmp_path, _reference(_OTHERS), against) is None
+async def test_a_target_that_drew_other_ids_does_not_differ(
+    against: VariantTarget | None, tmp_path: Path
+) -> None:
+    assert await _found(tmp_path, _reference(_OTHERS), against) is None
 
 
-def test_a_target_that_chose_another_leader_does_not_differ_from_its_reference(tmp_path: Path) -> None:
+async def test_a_target_that_chose_another_leader_does_not_differ_from_its_reference(tmp_path: Path) -> None:
     target = _reference(_CAT_LEADS, profile="3.9")
-    with_bob = asyncio.run(Side(_reference(profile="3.9")).run(_LEADERLESS))
-    with_cat = asyncio.run(Side(target).run(_LEADERLESS))
+    with_bob = await Side(_reference(profile="3.9")).run(_LEADERLESS)
+    with_cat = await Side(target).run(_LEADERLESS)
 
     assert first_difference(with_cat, with_bob) is not None
-    assert _found(tmp_path, target, None, _LEADERLESS) is None
+    assert await _found(tmp_path, target, None, _LEADERLESS) is None
 
 
 _MIXED = script_of(

@@ -1,6 +1,5 @@
 """All families of requests are asked where they are served, and where that makes sense."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +17,7 @@ from harness.search.tests.made_findings import reference_of
 from harness.wire.errors import WireError
 
 
-def _made(
+async def _made(
     count: int,
     profile: str = "4.4",
     tempo: Tempo = VIRTUAL,
@@ -28,16 +27,12 @@ def _made(
     steps_max: int = 40,
 ) -> list[Made]:
     """Make conversations of whatever a release serves, unless versions say otherwise."""
-
-    async def made() -> list[Made]:
-        side = Side(reference_of(profile))
-        served = {api: list(each) for api, each in (await side.versions()).items() if api in REQUESTS}
-        makers = [
-            Maker(f"families/{number}", versions or served, tempo, begins=begins) for number in range(count)
-        ]
-        return [await each.make(side, script_id="search/x", steps_max=steps_max) for each in makers]
-
-    return asyncio.run(made())
+    side = Side(reference_of(profile))
+    served = {api: list(each) for api, each in (await side.versions()).items() if api in REQUESTS}
+    makers = [
+        Maker(f"families/{number}", versions or served, tempo, begins=begins) for number in range(count)
+    ]
+    return [await each.make(side, script_id="search/x", steps_max=steps_max) for each in makers]
 
 
 def _asked(made: list[Made]) -> Counter[str]:
@@ -45,8 +40,8 @@ def _asked(made: list[Made]) -> Counter[str]:
 
 
 @pytest.mark.slow
-def test_everything_in_the_table_is_asked_and_done() -> None:
-    made = _made(400)
+async def test_everything_in_the_table_is_asked_and_done() -> None:
+    made = await _made(400)
 
     assert _asked(made).keys() == REQUESTS.keys()
     done = {move.action for each in made for move in each.moves if isinstance(move, Act)}
@@ -57,16 +52,16 @@ def test_everything_in_the_table_is_asked_and_done() -> None:
 
 
 @pytest.mark.parametrize(("profile", "absent"), [("3.9", "Share"), ("3.9", "Streams"), ("4.1", "Streams")])
-def test_what_a_release_does_not_serve_is_not_asked(profile: str, absent: str) -> None:
-    asked = _asked(_made(25, profile))
+async def test_what_a_release_does_not_serve_is_not_asked(profile: str, absent: str) -> None:
+    asked = _asked(await _made(25, profile))
 
     assert asked
     assert not [api for api in asked if api.startswith(absent)]
 
 
-def test_topics_are_named_by_id_where_a_version_has_no_names() -> None:
+async def test_topics_are_named_by_id_where_a_version_has_no_names() -> None:
     versions = {"JoinGroup": [6], "Metadata": [12], "OffsetCommit": [10], "OffsetFetch": [10]}
-    made = _made(24, versions=versions, steps_max=30)
+    made = await _made(24, versions=versions, steps_max=30)
     outcomes = {(pair.api, pair.outcome) for each in made for pair in each.reached}
 
     for api in ("OffsetCommit", "OffsetFetch"):
@@ -74,7 +69,9 @@ def test_topics_are_named_by_id_where_a_version_has_no_names() -> None:
 
 
 @pytest.mark.parametrize("profile", ["2.8", "3.9", "4.4"])
-def test_every_request_can_be_written_in_its_version(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_every_request_can_be_written_in_its_version(
+    profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     unwritten: list[str] = []
     take = LiveRun.take
 
@@ -86,13 +83,13 @@ def test_every_request_can_be_written_in_its_version(profile: str, monkeypatch: 
             raise
 
     monkeypatch.setattr(LiveRun, "take", watched)
-    _made(40, profile)
+    await _made(40, profile)
 
     assert not unwritten
 
 
-def test_who_says_nothing_any_more_is_looked_for_in_the_end() -> None:
-    made = _made(6)
+async def test_who_says_nothing_any_more_is_looked_for_in_the_end() -> None:
+    made = await _made(6)
 
     for each in made:
         # What share groups have stored is asked for after that.
@@ -105,15 +102,15 @@ def test_who_says_nothing_any_more_is_looked_for_in_the_end() -> None:
     assert all(isinstance(each.moves[-2], Wait) for each in groups)
 
 
-def test_what_conversations_on_a_broker_would_share_is_not_touched() -> None:
-    made = _made(40, tempo=REAL)
+async def test_what_conversations_on_a_broker_would_share_is_not_touched() -> None:
+    made = await _made(40, tempo=REAL)
 
     assert not [api for api in _asked(made) if REQUESTS[api].is_alone]
     assert not [step for each in made for step in each.script.steps if isinstance(step, DoToBroker)]
 
 
-def test_on_a_broker_no_time_out_ends_beside_something_else() -> None:
-    made = _made(150, tempo=REAL)
+async def test_on_a_broker_no_time_out_ends_beside_something_else() -> None:
+    made = await _made(150, tempo=REAL)
     timeouts = {
         step.fields["rebalance_timeout_ms"]
         for each in made
@@ -125,8 +122,8 @@ def test_on_a_broker_no_time_out_ends_beside_something_else() -> None:
     assert not [each for each in timeouts if isinstance(each, int) and 0 <= each < 1_000]
 
 
-def test_on_a_broker_a_transaction_ends_before_anybody_goes_on() -> None:
-    made = _made(60, tempo=REAL)
+async def test_on_a_broker_a_transaction_ends_before_anybody_goes_on() -> None:
+    made = await _made(60, tempo=REAL)
     after = [
         each.moves[place + 1]
         for each in made
@@ -138,10 +135,10 @@ def test_on_a_broker_a_transaction_ends_before_anybody_goes_on() -> None:
     assert all(isinstance(each, Wait) and each.duration_ms >= REAL.settles_ms for each in after)
 
 
-def test_on_a_broker_transactions_are_looked_for_whatever_is_gone_on_with() -> None:
+async def test_on_a_broker_transactions_are_looked_for_whatever_is_gone_on_with() -> None:
     begins = (Ask(actor="mia", api="InitProducerId"),)
 
-    (made,) = _made(1, tempo=REAL, begins=begins, steps_max=6)
+    (made,) = await _made(1, tempo=REAL, begins=begins, steps_max=6)
     moves = [each for each in made.moves if isinstance(each, Ask)]
 
     assert [(each.api, each.is_repeated) for each in moves[:3]] == [
@@ -151,19 +148,16 @@ def test_on_a_broker_transactions_are_looked_for_whatever_is_gone_on_with() -> N
     ]
 
 
-def test_whoever_awaits_an_answer_stops_before_a_broker_restarts() -> None:
-    made = _made(30)
+async def test_whoever_awaits_an_answer_stops_before_a_broker_restarts() -> None:
+    made = await _made(30)
     restarted = [each for each in made if any(isinstance(step, DoToBroker) for step in each.script.steps)]
     side = Side(reference_of())
 
-    async def is_alike() -> bool:
-        return all([await side.answers_alike(each.script, each.tape) for each in restarted])
-
     assert restarted
-    assert asyncio.run(is_alike())
+    assert all([await side.answers_alike(each.script, each.tape) for each in restarted])
 
 
-def test_what_another_conversation_asked_is_left_out_where_it_is_not_served() -> None:
+async def test_what_another_conversation_asked_is_left_out_where_it_is_not_served() -> None:
     begins = (
         Ask(actor="mia", api="ConsumerGroupHeartbeat", arguments={"member_epoch": 0}),
         Ask(actor="mia", api="ListGroups", arguments={"version": 5}),
@@ -172,7 +166,7 @@ def test_what_another_conversation_asked_is_left_out_where_it_is_not_served() ->
     )
 
     versions = {"ListGroups": [4], "JoinGroup": [5]}
-    (made,) = _made(1, tempo=REAL, versions=versions, begins=begins, steps_max=2)
+    (made,) = await _made(1, tempo=REAL, versions=versions, begins=begins, steps_max=2)
 
     assert [each.arguments for each in made.moves if isinstance(each, Ask)] == [{"version": 4}]
     assert not any(isinstance(each, Act) for each in made.moves)

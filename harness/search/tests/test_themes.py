@@ -27,22 +27,19 @@ def _side(profile: str = "4.4") -> Side:
     return Side(reference_of(profile))
 
 
-def _made(count: int, tempo: Tempo = VIRTUAL) -> list[Made]:
-    async def made() -> list[Made]:
-        side = _side()
-        versions = await common_versions(side, side, of_one_release=True)
-        makers = [Maker(f"themes/{number}", versions, tempo) for number in range(count)]
-        return [await each.make(side, script_id="search/x", steps_max=40) for each in makers]
-
-    return asyncio.run(made())
+async def _made(count: int, tempo: Tempo = VIRTUAL) -> list[Made]:
+    side = _side()
+    versions = await common_versions(side, side, of_one_release=True)
+    makers = [Maker(f"themes/{number}", versions, tempo) for number in range(count)]
+    return [await each.make(side, script_id="search/x", steps_max=40) for each in makers]
 
 
 def _sheets(made: list[Made]) -> set[ActorSheet]:
     return {sheet for each in made for sheet in each.script.actors}
 
 
-def test_a_conversation_has_requests_of_its_own_theme_only() -> None:
-    made = _made(150)
+async def test_a_conversation_has_requests_of_its_own_theme_only() -> None:
+    made = await _made(150)
     asked = [{step.api for step in each.script.steps if isinstance(step, Send)} for each in made]
     themes = [{REQUESTS[api].theme for api in each if api not in OPENING} for each in asked]
 
@@ -53,8 +50,8 @@ def test_a_conversation_has_requests_of_its_own_theme_only() -> None:
     assert {*Theme} - {Theme.STATES, Theme.EXPIRY} <= set().union(*themes)
 
 
-def test_where_offsets_expire_some_have_a_retention_time_of_their_own() -> None:
-    made = _made(150)
+async def test_where_offsets_expire_some_have_a_retention_time_of_their_own() -> None:
+    made = await _made(150)
     expiring = [each for each in made if "offsets.retention.minutes" in each.script.broker_config]
     retained = {
         step.fields["retention_time_ms"]
@@ -67,8 +64,8 @@ def test_where_offsets_expire_some_have_a_retention_time_of_their_own() -> None:
     assert {700, 200_000} <= retained
 
 
-def test_principals_are_there_where_an_authorizer_is_and_are_refused_and_allowed() -> None:
-    made = _made(120)
+async def test_principals_are_there_where_an_authorizer_is_and_are_refused_and_allowed() -> None:
+    made = await _made(120)
     guarded = [each for each in made if "authorizer.class.name" in each.script.broker_config]
     outcomes = {pair.outcome for each in guarded for pair in each.reached}
 
@@ -84,8 +81,8 @@ def _principal(sheet: ActorSheet) -> str | None:
     return sheet.principal
 
 
-def test_a_shared_broker_has_no_principals_and_nobody_hangs_up() -> None:
-    made = _made(40, REAL)
+async def test_a_shared_broker_has_no_principals_and_nobody_hangs_up() -> None:
+    made = await _made(40, REAL)
 
     assert not any(map(_principal, _sheets(made)))
     assert not any(isinstance(move, Act | HangUp) for each in made for move in each.moves)
@@ -166,8 +163,8 @@ def test_no_log_is_lengthened_where_messages_have_to_be_short() -> None:
         assert (Act(action=LENGTHENS) in done) is is_done
 
 
-def test_share_groups_get_records_and_acknowledge_them() -> None:
-    made = _made(150)
+async def test_share_groups_get_records_and_acknowledge_them() -> None:
+    made = await _made(150)
     reached = {(pair.api, pair.outcome) for each in made for pair in each.reached}
 
     assert ("ShareFetch", "NONE with records") in reached

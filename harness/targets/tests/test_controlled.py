@@ -1,6 +1,5 @@
 """What is done to brokers of ours, in which order, whatever they run in."""
 
-import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -141,35 +140,37 @@ def broker_of(count: int, notes: list[str]) -> NotedBroker:
     return NotedBroker(replace(BARE_BROKER, version=VERSION), nodes, cluster)
 
 
-def done(count: int, *actions: BrokerAction, config: Mapping[str, str] | None = None) -> list[str]:
-    async def play() -> list[str]:
-        notes: list[str] = []
-        broker = broker_of(count, notes)
-        for action in actions:
-            await broker.carry_out(action, config or {})
-        return notes
-
-    return asyncio.run(play())
+async def done(count: int, *actions: BrokerAction, config: Mapping[str, str] | None = None) -> list[str]:
+    notes: list[str] = []
+    broker = broker_of(count, notes)
+    for action in actions:
+        await broker.carry_out(action, config or {})
+    return notes
 
 
-def test_a_broker_alone_comes_back_over_its_log_with_what_lets_it_register_soon() -> None:
+async def test_a_broker_alone_comes_back_over_its_log_with_what_lets_it_register_soon() -> None:
     changed = {**after_shutdown(VERSION), "group.max.size": "3"}
     restarted = ["1 stop", f"1 change {changed}", "1 start", "1 reached"]
-    assert done(1, BrokerAction.RESTART, config={"group.max.size": "3"}) == restarted
-    assert done(1, BrokerAction.KILL) == ["1 kill", f"1 change {dict(AFTER_KILL)}", "1 start", "1 reached"]
+    assert await done(1, BrokerAction.RESTART, config={"group.max.size": "3"}) == restarted
+    assert await done(1, BrokerAction.KILL) == [
+        "1 kill",
+        f"1 change {dict(AFTER_KILL)}",
+        "1 start",
+        "1 reached",
+    ]
 
 
-def test_a_broker_of_a_cluster_is_replaced_and_a_restarted_one_is_not_reconfigured() -> None:
-    assert done(3, BrokerAction.RESTART) == ["1 stop", "1 start", "1 reached", "up 1", "taken over"]
-    assert done(3, BrokerAction.KILL) == ["1 kill", "lost 1"]
-    assert done(3, BrokerAction.MOVE, BrokerAction.KILL) == ["2 kill", "lost 2"]
+async def test_a_broker_of_a_cluster_is_replaced_and_a_restarted_one_is_not_reconfigured() -> None:
+    assert await done(3, BrokerAction.RESTART) == ["1 stop", "1 start", "1 reached", "up 1", "taken over"]
+    assert await done(3, BrokerAction.KILL) == ["1 kill", "lost 1"]
+    assert await done(3, BrokerAction.MOVE, BrokerAction.KILL) == ["2 kill", "lost 2"]
 
 
-def test_all_that_stand_still_go_on_and_all_without_a_network_get_it_back() -> None:
+async def test_all_that_stand_still_go_on_and_all_without_a_network_get_it_back() -> None:
     pauses = [BrokerAction.PAUSE, BrokerAction.MOVE, BrokerAction.PAUSE, BrokerAction.RESUME]
-    assert done(3, *pauses) == ["1 pause", "2 pause", "2 resume", "1 resume"]
+    assert await done(3, *pauses) == ["1 pause", "2 pause", "2 resume", "1 resume"]
     cut = [BrokerAction.DISCONNECT, BrokerAction.DISCONNECT, BrokerAction.RECONNECT, BrokerAction.RECONNECT]
-    assert done(3, *cut) == [
+    assert await done(3, *cut) == [
         *("1 disconnect", "lost 1", "2 disconnect", "lost 2"),
         *("2 reconnect", "found 2", "1 reconnect", "found 1"),
     ]
@@ -195,7 +196,7 @@ async def test_the_next_coordinator_is_awaited_at_its_breakpoint() -> None:
     assert notes == ["3 pause", "end"]
 
 
-def test_a_broker_alone_leads_nobody_elsewhere() -> None:
+async def test_a_broker_alone_leads_nobody_elsewhere() -> None:
     for action in (BrokerAction.MOVE, BrokerAction.DISCONNECT):
         with pytest.raises(TargetError, match="nobody else can coordinate"):
-            done(1, action)
+            await done(1, action)
