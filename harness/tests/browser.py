@@ -1,6 +1,5 @@
 """A headless Chromium that a test drives over a pipe: opens pages from disk, clicks, presses keys, looks."""
 
-import base64
 import fcntl
 import json
 import os
@@ -131,11 +130,6 @@ class Tab:
         text = key if len(key) == 1 else ""
         self._say("Input.dispatchKeyEvent", type="keyDown", key=key, text=text)
         self._say("Input.dispatchKeyEvent", type="keyUp", key=key)
-
-    def shoot(self, path: Path) -> None:
-        """Keep what is seen as a picture."""
-        shot = self._say("Page.captureScreenshot", format="png")["data"]
-        path.write_bytes(base64.b64decode(shot))
 
     def _say(self, method: str, **params: object) -> dict[str, Any]:
         self._count += 1

@@ -40,11 +40,16 @@ class Scenarios:
             await self._end.wait()
 
 
-async def test_a_scenario_begins_at_once_where_hardly_any_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("count", "patience_s"), [(2, 3600.0), (4, 0.01)], ids=["at once where hardly any go on", "in the end"]
+)
+async def test_on_a_loop_that_stays_late_scenarios_begin(
+    count: int, patience_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(admission, "_FREE_S", -1.0)
-    monkeypatch.setattr(admission, "_PATIENCE_S", 3600.0)
-    scenarios = Scenarios(Admission(frozenset(), jobs=9), 2)
-    await scenarios.have_begun(2)
+    monkeypatch.setattr(admission, "_PATIENCE_S", patience_s)
+    scenarios = Scenarios(Admission(frozenset(), jobs=9), count)
+    await scenarios.have_begun(count)
     await scenarios.end()
 
 
@@ -64,14 +69,6 @@ async def test_a_loop_that_is_late_admits_no_more_until_it_is_free(monkeypatch: 
     assert shared.running == 2
     is_busy = False
     await busy
-    await scenarios.have_begun(4)
-    await scenarios.end()
-
-
-async def test_a_loop_that_stays_late_keeps_nobody_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admission, "_FREE_S", -1.0)
-    monkeypatch.setattr(admission, "_PATIENCE_S", 0.01)
-    scenarios = Scenarios(Admission(frozenset(), jobs=9), 4)
     await scenarios.have_begun(4)
     await scenarios.end()
 

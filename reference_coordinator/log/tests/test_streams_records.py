@@ -29,88 +29,69 @@ from reference_coordinator.runtime.group_record_sizes import group_record_bytes
 _G, _A = GroupId("g"), MemberId("ana")
 _PROFILE = profile_for("4.4")
 _TASKS = TaskIdsWithEpochs(subtopology_id="0", partitions=(0, 2), assignment_epochs=(1, 3))
-_RECORDS: tuple[tuple[int, StreamsGroupRecord], ...] = (
-    (17, StreamsGroupMetadataRecord(group_id=_G, epoch=3)),
-    (
-        17,
-        StreamsGroupMetadataRecord(
-            group_id=_G,
-            epoch=3,
-            metadata_hash=-5,
-            validated_topology_epoch=0,
-            last_assignment_configs=(KeyValue(key="num.standby.replicas", value="1"),),
-        ),
+_RECORDS: tuple[StreamsGroupRecord, ...] = (
+    StreamsGroupMetadataRecord(group_id=_G, epoch=3),
+    StreamsGroupMetadataRecord(
+        group_id=_G,
+        epoch=3,
+        metadata_hash=-5,
+        validated_topology_epoch=0,
+        last_assignment_configs=(KeyValue(key="num.standby.replicas", value="1"),),
     ),
-    (17, StreamsGroupMetadataTombstone(group_id=_G)),
-    (
-        19,
-        StreamsGroupMemberMetadataRecord(
-            group_id=_G,
-            member_id=_A,
-            instance_id=GroupInstanceId("i"),
-            rack_id=None,
-            client_id="c",
-            client_host="/h",
-            rebalance_timeout_ms=Millis(7),
-            topology_epoch=1,
-            process_id="p",
-            user_endpoint=Endpoint(host="host", port=65_535),
-            client_tags=(KeyValue(key="zone", value="a"),),
-        ),
+    StreamsGroupMetadataTombstone(group_id=_G),
+    StreamsGroupMemberMetadataRecord(
+        group_id=_G,
+        member_id=_A,
+        instance_id=GroupInstanceId("i"),
+        rack_id=None,
+        client_id="c",
+        client_host="/h",
+        rebalance_timeout_ms=Millis(7),
+        topology_epoch=1,
+        process_id="p",
+        user_endpoint=Endpoint(host="host", port=65_535),
+        client_tags=(KeyValue(key="zone", value="a"),),
     ),
-    (
-        20,
-        StreamsGroupTargetAssignmentMetadataRecord(
-            group_id=_G, assignment_epoch=4, assignment_timestamp_ms=Millis(99)
-        ),
+    StreamsGroupTargetAssignmentMetadataRecord(
+        group_id=_G, assignment_epoch=4, assignment_timestamp_ms=Millis(99)
     ),
-    (
-        21,
-        StreamsGroupTargetAssignmentMemberRecord(
-            group_id=_G, member_id=_A, active_tasks=(TaskIds(subtopology_id="0", partitions=(1,)),)
-        ),
+    StreamsGroupTargetAssignmentMemberRecord(
+        group_id=_G, member_id=_A, active_tasks=(TaskIds(subtopology_id="0", partitions=(1,)),)
     ),
-    (
-        22,
-        StreamsGroupCurrentMemberAssignmentRecord(
-            group_id=_G,
-            member_id=_A,
-            member_epoch=2,
-            previous_member_epoch=1,
-            state=2,
-            active_tasks=(_TASKS,),
-            standby_tasks=(),
-            warmup_tasks=(),
-            active_tasks_pending_revocation=(_TASKS,),
-            standby_tasks_pending_revocation=(TaskIdsWithEpochs(subtopology_id="1", partitions=(3,)),),
-            warmup_tasks_pending_revocation=(),
-        ),
+    StreamsGroupCurrentMemberAssignmentRecord(
+        group_id=_G,
+        member_id=_A,
+        member_epoch=2,
+        previous_member_epoch=1,
+        state=2,
+        active_tasks=(_TASKS,),
+        standby_tasks=(),
+        warmup_tasks=(),
+        active_tasks_pending_revocation=(_TASKS,),
+        standby_tasks_pending_revocation=(TaskIdsWithEpochs(subtopology_id="1", partitions=(3,)),),
+        warmup_tasks_pending_revocation=(),
     ),
-    (22, StreamsGroupCurrentMemberAssignmentTombstone(group_id=_G, member_id=_A)),
-    (
-        23,
-        StreamsGroupTopologyRecord(
-            group_id=_G,
-            epoch=1,
-            subtopologies=(
-                Subtopology(
-                    subtopology_id="0",
-                    source_topics=("orders", "payments"),
-                    state_changelog_topics=(
-                        TopicInfo(name="c", topic_configs=(KeyValue(key="k", value="v"),)),
-                    ),
-                    repartition_sink_topics=("r",),
-                    repartition_source_topics=(TopicInfo(name="r", partitions=3, replication_factor=1),),
-                    copartition_groups=(CopartitionGroup(source_topics=(0, 1)),),
-                ),
+    StreamsGroupCurrentMemberAssignmentTombstone(group_id=_G, member_id=_A),
+    StreamsGroupTopologyRecord(
+        group_id=_G,
+        epoch=1,
+        subtopologies=(
+            Subtopology(
+                subtopology_id="0",
+                source_topics=("orders", "payments"),
+                state_changelog_topics=(TopicInfo(name="c", topic_configs=(KeyValue(key="k", value="v"),)),),
+                repartition_sink_topics=("r",),
+                repartition_source_topics=(TopicInfo(name="r", partitions=3, replication_factor=1),),
+                copartition_groups=(CopartitionGroup(source_topics=(0, 1)),),
             ),
         ),
     ),
-    (23, StreamsGroupTopologyTombstone(group_id=_G)),
+    StreamsGroupTopologyTombstone(group_id=_G),
 )
+_KEY_TYPES = (17, 17, 17, 19, 20, 21, 22, 22, 23, 23)
 
 
-@pytest.mark.parametrize(("key_type", "record"), _RECORDS)
+@pytest.mark.parametrize(("key_type", "record"), [*zip(_KEY_TYPES, _RECORDS, strict=True)])
 def test_a_record_comes_back_as_it_was_and_is_as_long_as_said(
     key_type: int, record: StreamsGroupRecord
 ) -> None:
