@@ -4,7 +4,7 @@ import pytest
 
 from harness.invariants import AtFault, Invariant, Violation, check
 from harness.scenario.ask import assignment_of
-from harness.tests.invariant_traces import INTERVAL_MS, PATIENCE_MS, Trace
+from harness.tests.invariant_traces import INTERVAL_MS, PATIENCE_MS, Partitions, Trace
 
 ALL, KEPT, FREED = {"orders": (0, 1, 2)}, {"orders": (0, 1)}, {"orders": (2,)}
 TWICE = (Invariant.ONE_OWNER, AtFault.COORDINATOR)
@@ -271,32 +271,24 @@ def test_a_member_that_is_unknown_stays_so_until_it_joins(trace: Trace) -> None:
     assert trace.found() == [CAME_BACK]
 
 
-def test_a_fenced_epoch_stays_fenced(trace: Trace) -> None:
-    trace.beat("ana", 0, 3, ALL)
-    trace.beat("ana", 1, error="FENCED_MEMBER_EPOCH")
-    trace.beat("ana", 1, 3)
-
-    assert trace.found() == [CAME_BACK]
-
-
 @pytest.mark.parametrize(
-    ("refused", "owned", "later", "later_owned"),
+    ("refused", "later", "owned", "found"),
     [
-        pytest.param(4, None, 4, None, id="it came too early"),
-        pytest.param(1, None, 3, None, id="another epoch"),
-        pytest.param(2, None, 2, KEPT, id="the former epoch, with what it owns"),
-        pytest.param(1, None, 0, None, id="it joins"),
+        pytest.param(1, 1, None, [CAME_BACK], id="the same again"),
+        pytest.param(4, 4, None, [], id="it came too early"),
+        pytest.param(1, 3, None, [], id="another epoch"),
+        pytest.param(2, 2, KEPT, [], id="the former epoch, with what it owns"),
+        pytest.param(1, 0, None, [], id="it joins"),
     ],
 )
-def test_a_fenced_member_may_say_something_else(
-    trace: Trace, refused: int, owned: dict[str, tuple[int, ...]] | None, later: int,
-    later_owned: dict[str, tuple[int, ...]] | None,
-) -> None:  # fmt: skip
+def test_a_fenced_epoch_stays_fenced_and_the_member_may_say_something_else(
+    trace: Trace, refused: int, later: int, owned: Partitions | None, found: list[tuple[str, str]]
+) -> None:
     trace.beat("ana", 0, 3, ALL)
-    trace.beat("ana", refused, error="FENCED_MEMBER_EPOCH", owned=owned)
-    trace.beat("ana", later, 4, owned=later_owned)
+    trace.beat("ana", refused, error="FENCED_MEMBER_EPOCH")
+    trace.beat("ana", later, 4, owned=owned)
 
-    assert trace.found() == []
+    assert trace.found() == found
 
 
 def test_what_was_refused_while_a_write_failed_may_be_accepted(trace: Trace) -> None:
@@ -360,24 +352,17 @@ def test_a_classic_member_that_joins_again_or_is_out_owns_nothing(
     assert trace.found() == []
 
 
-def test_a_classic_member_may_be_removed_for_its_silence_or_for_not_joining_again(trace: Trace) -> None:
+@pytest.mark.parametrize(("error", "found"), [("REBALANCE_IN_PROGRESS", []), ("NONE", [TWICE])])
+def test_a_classic_member_keeps_what_it_has_while_it_heartbeats_unless_it_has_to_join_again(
+    trace: Trace, error: str, found: list[tuple[str, str]]
+) -> None:
     upgraded(trace)
     trace.passes(6)
-    trace.exchange("ana", "Heartbeat", {"member_id": "ana"}, {"error_code": "REBALANCE_IN_PROGRESS"})
+    trace.exchange("ana", "Heartbeat", {"member_id": "ana"}, {"error_code": error})
     trace.passes(6)
     trace.beat("bob", 2, 3, ALL)
 
-    assert trace.found() == []
-
-
-def test_a_classic_member_that_heartbeats_keeps_what_it_has(trace: Trace) -> None:
-    upgraded(trace)
-    trace.passes(6)
-    trace.exchange("ana", "Heartbeat", {"member_id": "ana"}, {})
-    trace.passes(6)
-    trace.beat("bob", 2, 3, ALL)
-
-    assert trace.found() == [TWICE]
+    assert trace.found() == found
 
 
 def test_members_that_were_let_in_by_a_leader_are_no_matter_here(trace: Trace) -> None:
