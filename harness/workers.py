@@ -1,4 +1,4 @@
-"""Processes that share the work after a drive, when no more is measured and the cores are idle."""
+"""Work side by side: processes after a drive, when the cores are idle, and the errors of tasks."""
 
 import gc
 import signal
@@ -47,3 +47,21 @@ def leave_signals_to_parent() -> None:
     """Ignore the signals of Ctrl-C and of a closed terminal, which the parent handles for all processes."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
+
+
+@contextmanager
+def first_error(*kinds: type[Exception]) -> Iterator[None]:
+    """Raise the first error of a group of tasks instead of the group, if all errors are of these kinds.
+
+    `except*` is no way to do it: Python 3.11.2, Debian 12's, puts what is raised there into a group again.
+    """
+    try:
+        yield
+    except ExceptionGroup as group:
+        _, others = group.split(kinds)
+        if others is not None:
+            raise
+        error: Exception = group
+        while isinstance(error, ExceptionGroup):
+            error = error.exceptions[0]
+        raise error from None

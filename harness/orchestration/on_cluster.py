@@ -36,6 +36,7 @@ from harness.targets.external.target import ExternalTarget
 from harness.targets.secured.security import PLAINTEXT
 from harness.trace.events import TARGET_LOST, EventKind
 from harness.trace.files import read_events
+from harness.workers import first_error
 
 T = TypeVar("T")
 S = TypeVar("S", bound=InFolder)
@@ -82,12 +83,11 @@ class Cluster:
         folder.mkdir(parents=True)
         shares = shares_of(drive, scripts, folder)
         try:
-            async with asyncio.TaskGroup() as tasks:
-                driven = [tasks.create_task(self._share(drive, share)) for share in shares]
-        except* TargetError as errors:
-            raise errors.exceptions[0] from None
-        except* SparkError as errors:
-            raise TargetError(str(errors.exceptions[0])) from None
+            with first_error(TargetError, SparkError):
+                async with asyncio.TaskGroup() as tasks:
+                    driven = [tasks.create_task(self._share(drive, share)) for share in shares]
+        except SparkError as error:
+            raise TargetError(str(error)) from None
         finally:
             drive.admission.settle(drive.target_name)
             shutil.rmtree(folder, ignore_errors=True)
@@ -242,13 +242,12 @@ async def _look(found: Executors, folder: Path) -> None:
     """Check the folder from all executors; raises SparkError if one cannot use it."""
     try:
         await found.run(look_as_task, (folder, __version__))
-        async with asyncio.TaskGroup() as tasks:
-            for _ in range(_LOOKS_A_CORE * found.core_count):
-                tasks.create_task(found.run(look_as_task, (folder, __version__)))
-    except* TaskError as errors:
-        raise SparkError(f"an executor cannot take part: {errors.exceptions[0]}\n{_ALIKE}") from None
-    except* SparkError as errors:
-        raise errors.exceptions[0] from None
+        with first_error(TaskError, SparkError):
+            async with asyncio.TaskGroup() as tasks:
+                for _ in range(_LOOKS_A_CORE * found.core_count):
+                    tasks.create_task(found.run(look_as_task, (folder, __version__)))
+    except TaskError as error:
+        raise SparkError(f"an executor cannot take part: {error}\n{_ALIKE}") from None
 
 
 def look_as_task(folder_and_version: tuple[Path, str], _: int) -> None:

@@ -33,6 +33,7 @@ from harness.targets.base.interface import (
 from harness.targets.base.nonsense import blaming_target
 from harness.targets.external.guard import NotOurs
 from harness.trace.events import TARGET_LOST, Event, EventKind
+from harness.workers import first_error
 
 JOBS: Final = machine().jobs(per_core=64)
 """How many scenarios run at once: they mostly wait, and begin only when the running ones leave time."""
@@ -132,19 +133,18 @@ class Drive:
             in_rounds = [(one, turn) for one, turn in zip(at_rest, turns, strict=True) if turn is not None]
             script_count = sum(len(broker_group.scripts) for (broker_group, _), _ in in_rounds)
             self.admission.expect(self.target_name, script_count)
-            async with asyncio.TaskGroup() as tasks:
-                for broker_group, directory in [*left_over, *acting]:
-                    tasks.create_task(self._drive_late(broker_group, directory))
-                rounds = [
-                    tasks.create_task(self._drive_in_round(broker_group, directory, turn))
-                    for (broker_group, directory), turn in in_rounds
-                ]
-                if rounds:
-                    await asyncio.wait(rounds)
-                # A broker that was lost leaves scenarios that never end.
-                self.admission.settle(self.target_name)
-        except* TargetError as errors:
-            raise errors.exceptions[0] from None
+            with first_error(TargetError):
+                async with asyncio.TaskGroup() as tasks:
+                    for broker_group, directory in [*left_over, *acting]:
+                        tasks.create_task(self._drive_late(broker_group, directory))
+                    rounds = [
+                        tasks.create_task(self._drive_in_round(broker_group, directory, turn))
+                        for (broker_group, directory), turn in in_rounds
+                    ]
+                    if rounds:
+                        await asyncio.wait(rounds)
+                    # A broker that was lost leaves scenarios that never end.
+                    self.admission.settle(self.target_name)
         finally:
             self.admission.settle(self.target_name)
         began_s = self._first_conversation_s or time.monotonic()

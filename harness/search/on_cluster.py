@@ -37,6 +37,7 @@ from harness.search.written import scenario_of
 from harness.spark.master import SparkError, TaskError
 from harness.targets.base.interface import Target, TargetError
 from harness.targets.jars.cache import cache_directory, prepared
+from harness.workers import first_error
 
 _CORPUS: Final = "corpus"
 
@@ -252,12 +253,10 @@ class ClusterSearch:
             SparkError: no executor is available.
         """
         deal_corpus(self._kept if self._kept is not None and self._kept.is_dir() else None, self._shares)
-        try:
+        with first_error(SparkError):
             async with asyncio.TaskGroup() as tasks:
                 for number, share in enumerate(self._shares):
                     tasks.create_task(self._share(number, share))
-        except* SparkError as errors:
-            raise errors.exceptions[0] from None
 
     async def _share(self, number: int, share: SearchShare) -> None:
         try:

@@ -10,6 +10,7 @@ from harness import capacity
 from harness.capacity import BROKER_BYTES, Machine, MachineSlots, Slots, machine
 from harness.orchestration.driving import _waves
 from harness.targets.kafka.released import KafkaTarget
+from harness.workers import first_error
 
 
 @pytest.mark.parametrize(
@@ -181,3 +182,16 @@ async def test_processes_of_one_machine_share_slots_of_starts(tmp_path: Path) ->
     async with first.taken(7):
         order.append("all")
     assert order == ["first", "second", "all"]
+
+
+@pytest.mark.parametrize(("bug", "raised"), [(None, ValueError), (KeyError("bug"), ExceptionGroup)])
+async def test_the_first_error_of_tasks_is_raised_unless_one_is_of_another_kind(
+    bug: Exception | None, raised: type[Exception]
+) -> None:
+    async def fail(error: Exception) -> None:
+        raise error
+
+    with pytest.raises(raised), first_error(ValueError):
+        async with asyncio.TaskGroup() as tasks:
+            for error in filter(None, (ValueError("first"), ValueError("second"), bug)):
+                tasks.create_task(fail(error))

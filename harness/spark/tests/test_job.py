@@ -13,6 +13,7 @@ import pytest
 from harness.diff.model import Alignment
 from harness.report.model.tables import read_rows
 from harness.spark.job import MARTS, build_tables
+from harness.tests.completed_runs import processes_of
 from harness.tests.fake_java import hide_programs
 from harness.tests.patience import awaited, completed
 from harness.tests.spark_records import DIFFERENCE, EVENT, JUDGEMENT, RUN, align_run, finish_run, write_run
@@ -180,18 +181,23 @@ def test_an_interrupted_start_leaves_no_process_and_no_file(tmp_path: Path) -> N
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     command = [sys.executable, "-m", "harness.spark.job", str(folder.path)]
+    named = Path(f"spark.local.dir={scratch}")
     with subprocess.Popen(
         command,
         env=os.environ | {"PYTHONPATH": ROOT, "TMPDIR": str(scratch)},
         stderr=subprocess.PIPE,
         text=True,
     ) as job:
-        while job.poll() is None and not processes_that_name(scratch):
+        while job.poll() is None and not processes_of(named):
             pass
         job.send_signal(signal.SIGINT)
         awaited(job)
 
-    assert (job.returncode, processes_that_name(scratch), list(scratch.iterdir())) == (130, [], [])
+    assert (job.returncode, processes_of(named), list(scratch.iterdir())) == (
+        130,
+        [],
+        [],
+    )
 
 
 def test_without_java_the_job_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,11 +216,6 @@ def test_a_folder_that_is_no_run_is_bad_input(tmp_path: Path) -> None:
 
     assert done.returncode == 65
     assert "run.json: there is no such file" in done.stderr
-
-
-def processes_that_name(path: Path) -> list[str]:
-    command = ["pgrep", "-f", f"spark.local.dir={path}"]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
 
 
 def run_python(arguments: list[str], *, cwd: Path, **environment: str) -> "subprocess.CompletedProcess[str]":

@@ -1,3 +1,4 @@
+import os
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -101,7 +102,8 @@ def test_what_a_process_started_is_found(sleeper: "subprocess.Popen[bytes]") -> 
         found = with_children(shell.pid)
         assert found[0] == shell.pid
         assert len(found) == 2
-        subprocess.run(["kill", "-9", *map(str, reversed(found))], check=True)
+        for process in reversed(found):
+            os.kill(process, signal.SIGKILL)
     assert with_children(sleeper.pid) == (sleeper.pid,)
 
 
