@@ -191,7 +191,11 @@ async def test_the_first_error_of_tasks_is_raised_unless_one_is_of_another_kind(
     async def fail(error: Exception) -> None:
         raise error
 
-    with pytest.raises(raised), first_error(ValueError):
-        async with asyncio.TaskGroup() as tasks:
-            for error in filter(None, (ValueError("first"), ValueError("second"), bug)):
-                tasks.create_task(fail(error))
+    async def fail_together() -> None:
+        with first_error(ValueError):
+            async with asyncio.TaskGroup() as tasks:
+                for error in filter(None, (ValueError("first"), ValueError("second"), bug)):
+                    tasks.create_task(fail(error))
+
+    with pytest.raises(raised):
+        await fail_together()
