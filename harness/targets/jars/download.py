@@ -98,7 +98,7 @@ class Repository:
         into.mkdir(parents=True, exist_ok=True)
         final = into / Path(path).name
         part = final.with_name(f"{final.name}.part")
-        expected = None if lock is None else lock.hashes[final.name]
+        expected = None if lock is None else lock.hashes.get(final.name)
         if final.exists() and expected in (None, sha512_of(final)):
             return
         was_begun = part.exists()
@@ -144,7 +144,7 @@ class Repository:
         with part.open("ab" if answer.status_code == _PARTIAL else "wb") as file:
             for chunk in answer.iter_content(_CHUNK_BYTES):
                 if self._stopped.is_set():
-                    return
+                    raise UnreachableError("the download was stopped; it goes on the next time")
                 file.write(chunk)
 
     def _asked(self, path: str, begun_bytes: int = 0) -> requests.Response:
@@ -177,4 +177,6 @@ def _sha1_of(file: Path) -> str:
 def unreachable(error: Exception | None) -> UnreachableError:
     """Return the error that says that the repository does not answer."""
     # The error names the address, which may contain a password, so only its kind is told.
-    return UnreachableError(f"{repository_name()} could not be reached ({type(error).__name__})")
+    status = error.response.status_code if isinstance(error, requests.HTTPError) and error.response else None
+    kind = f"HTTP status {status}" if status else type(error).__name__
+    return UnreachableError(f"{repository_name()} could not be reached ({kind})")

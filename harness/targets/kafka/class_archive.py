@@ -26,11 +26,11 @@ async def with_class_archive(
     jars: KafkaJars, java: Path, *, directory: Path, train: Training, progress: Progress
 ) -> KafkaJars:
     """Return the jars with the archives of their classes, made if needed and if they can be kept."""
-    base = await _base_archive(java, progress)
-    below = [base] if base is not None else []
     home = jars.home
     if home is None:
-        return _with(jars, below)
+        return jars
+    base = await _base_archive(java, progress)
+    below = [base] if base is not None else []
     made = home / f"classes-{_identity(java)}"
     if not made.is_dir():
         async with cache.locked(home, "classes", progress):

@@ -149,6 +149,19 @@ def test_a_connection_that_ends_early_is_made_again(
     assert sorted(mirror.asked) == sorted(each for name in JARS for each in (name, f"{name} bytes=30-"))
 
 
+async def test_a_download_that_is_stopped_keeps_what_came(mirror: type[_Mirror], cached: Path) -> None:
+    part = cached / VERSION / "libs" / f"{JARS[0]}.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(b"begun")
+    lock = locks.lock_of(VERSION)
+    assert lock is not None
+    with download.Repository() as stopped:
+        stopped._stopped.set()
+        with pytest.raises(repository.UnreachableError, match="was stopped"):
+            await stopped.fetch(lock.paths, lock, into=part.parent, progress=lambda _: None)
+    assert part.read_bytes() == b"begun"
+
+
 def test_a_damaged_beginning_is_thrown_away_and_all_of_it_is_downloaded_again(
     mirror: type[_Mirror], cached: Path
 ) -> None:
