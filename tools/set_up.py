@@ -50,7 +50,7 @@ def set_up(folder: Path) -> None:
         remedy = "install it (on Debian: apt-get install python3-venv)"
         raise _SetUpError(78, f"{sys.executable} has no venv: {remedy}") from None
     try:
-        venv.create(folder, with_pip=True)
+        venv.create(folder, with_pip=True, symlinks=True)
     except (OSError, subprocess.CalledProcessError) as error:
         raise _explained(f"{error} {getattr(error, 'output', '')}") from error
     try:
