@@ -43,7 +43,7 @@ def java(name: str) -> ClientLibrary:
     return asyncio.run(java_library(name, lambda _: None))
 
 
-@pytest.mark.parametrize("scripts", [SCRIPTS[:4:3], pytest.param(SCRIPTS, marks=pytest.mark.release)])
+@pytest.mark.parametrize("scripts", [SCRIPTS[:3], pytest.param(SCRIPTS, marks=pytest.mark.release)])
 def test_real_clients_see_the_same_on_a_real_broker_and_on_the_reference(
     tmp_path: Path, scripts: tuple[str, ...]
 ) -> None:
@@ -56,7 +56,7 @@ def test_real_clients_see_the_same_on_a_real_broker_and_on_the_reference(
         found = (each.outcome, each.mismatches, each.differences)
         assert found == (Outcome.CONFORMS, (), ()), each.script_id
     compared = {each.script_id for each in judgements if each.compared == "reference-tcp:3.9.2"}
-    assert compared == set(scripts) - ON_A_REAL_BROKER_ALONE
+    assert compared | ON_A_REAL_BROKER_ALONE.intersection(scripts) == set(scripts)
 
 
 def test_real_clients_carry_scripts_out_in_consumer_groups(tmp_path: Path) -> None:
