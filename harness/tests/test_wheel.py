@@ -50,7 +50,8 @@ def _basic(
     environment = tmp_path_factory.mktemp("basic")
     venv.create(environment, symlinks=True)
     site = site_of(environment)
-    for each in required(wheel, extra).values():
+    # Spark needs a Java, which this machine need not have.
+    for each in (required(wheel, extra) | (required(wheel, "java") if extra else {})).values():
         for top in {file.parts[0] for file in each.files or () if file.parts[0] not in {"..", "__pycache__"}}:
             source = Path(str(each.locate_file(top)))
             if source.exists() and not (site / top).exists():
