@@ -177,6 +177,6 @@ def _sha1_of(file: Path) -> str:
 def unreachable(error: Exception | None) -> UnreachableError:
     """Return the error that says that the repository does not answer."""
     # The error names the address, which may contain a password, so only its kind is told.
-    status = error.response.status_code if isinstance(error, requests.HTTPError) and error.response else None
-    kind = f"HTTP status {status}" if status else type(error).__name__
+    response = error.response if isinstance(error, requests.HTTPError) else None
+    kind = type(error).__name__ if response is None else f"HTTP status {response.status_code}"
     return UnreachableError(f"{repository_name()} could not be reached ({kind})")
