@@ -9,14 +9,13 @@ REPORTS ?= reports
 # The targets of `make conformance`; each is compared with the reference in its profile.
 TARGETS ?= --target reference --target kafka:3.9.2 --target kafka:latest
 STAMP := $(VENV)/.installed
-SLOW := slow or broker or spark or docker or browser
-QUICK := not ($(SLOW) or history or release)
+QUICK := not (slow or broker or spark or docker or browser or history or release)
 
 # Tests start our programs by the hundred: without bytecode on disk each would compile all of it again.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup conformance bench bench-spark history release check quick slow test lint types contracts unit docs wheel jar-locks allure-lock constraints clean
+.PHONY: help setup conformance bench bench-spark history peers release check quick all test lint types contracts unit docs wheel jar-locks allure-lock constraints clean
 
 help: ## Say what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -30,26 +29,30 @@ $(STAMP): constraints.txt pyproject.toml tools/set_up.py
 	@touch $@
 
 conformance: setup ## Drive the reference and two Kafka brokers, and write the report (CLIENTS=--clients: with real clients)
-	$(BIN)/kafka-conformance run $(TARGETS) $(CLIENTS) --out $(REPORTS)
+	$(BIN)/kafka-conformance run $(TARGETS) $(CLIENTS) --out $(REPORTS) --spark-master 'local[*]'
 
 bench: setup ## Time the reference beside a local Kafka
-	$(BIN)/kafka-conformance bench --out $(REPORTS)/bench
+	$(BIN)/python tools/bench.py
 
 bench-spark: setup ## Time the tables of many runs beside DuckDB
-	$(BIN)/kafka-conformance bench-spark --run $(REPORTS)/latest --out $(REPORTS)/bench-spark
+	$(BIN)/python tools/bench_spark.py $(REPORTS)/latest
 
 history: setup ## Run the scenario of each known Kafka fault before and after its fix (a dozen releases)
 	$(BIN)/python -X dev -m pytest -m history -n 0
 
-release: setup ## Run whole suites on the brokers that `make test` runs a part of them on
+peers: setup ## Run the suites on brokers that are not Kafka, and write docs/peers.md
+	$(BIN)/python tools/peers.py
+
+# Python's development mode debugs event loops, which makes tests take twice as long.
+release: PYTHON_MODE := -X dev
+release: quick ## Run quick tests in development mode, and whole suites on the brokers that `make test` runs a part of them on
 	$(BIN)/pytest -m release -n 0
 
 check: setup ## What you run all day, in three minutes: lint, types, contracts, and the tests that are not slow
 	$(MAKE) --no-print-directory --jobs=2 lint contracts types quick
 
-# Python's development mode finds what is left open; in tests of brokers and Spark it would cost a quarter of the time.
-test: PYTHON_MODE := -X dev
-test: lint types contracts quick slow ## All checks and tests
+test: setup ## All checks and tests
+	$(MAKE) --no-print-directory --jobs=2 lint contracts types all
 
 lint: setup ## Style
 	$(BIN)/ruff check .
@@ -64,8 +67,8 @@ contracts: setup ## Who may import whom
 quick: setup ## Our own tests that take less than a second each, and start no broker, container, Spark or browser
 	$(BIN)/python $(PYTHON_MODE) -m pytest -q -m "$(QUICK)" --durations=10
 
-slow: setup ## Our other tests, those with real brokers and Spark among them
-	$(BIN)/pytest -m "($(SLOW)) and not history and not release" --durations=20
+all: setup ## All our tests: the quick ones fill the time in which brokers and Spark wait
+	$(BIN)/pytest --durations=20
 
 docs: setup ## Write the generated pages of the documentation anew
 	$(BIN)/python -m harness.cli.generated_docs
@@ -75,7 +78,7 @@ wheel: $(RELEASE)/.installed ## Build wheel and sdist, and an SBOM of what the c
 	$(RELEASE)/bin/python -m build --no-isolation --outdir dist .
 	$(RELEASE)/bin/cyclonedx-py requirements constraints.txt --pyproject pyproject.toml --mc-type application \
 		--spec-version 1.6 --output-reproducible --of JSON -o $(SBOM)
-	$(RELEASE)/bin/python harness/cli/finish_sbom.py $(SBOM) dist/*.whl
+	$(RELEASE)/bin/python tools/finish_sbom.py $(SBOM) dist/*.whl
 
 $(RELEASE)/.installed: constraints-release.txt
 	$(PYTHON) -m venv $(RELEASE)
@@ -83,7 +86,7 @@ $(RELEASE)/.installed: constraints-release.txt
 	@touch $@
 
 jar-locks: setup ## Record the SHA-512 of the jars of releases that the lock lacks
-	$(BIN)/python -m harness.cli.lock_jars
+	$(BIN)/python tools/lock_jars.py
 
 allure-lock: ## Lock the newest allowed packages of Allure anew (needs npm)
 	cd harness/report/allure/npm && rm -f package-lock.json \

@@ -8,7 +8,6 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
     "spark": ("pyarrow", "pyspark"),
     "clients": ("confluent_kafka", "kafka"),
     "containers": ("docker", "requests", "testcontainers"),
-    "allure": ("allure_commons",),
     "bench": ("duckdb",),
     "captures": ("dpkt",),
 }

@@ -19,15 +19,15 @@ from typing_extensions import override
 from harness.clients.known_ids import known_ids
 from harness.diff.expectations import ExpectationError
 from harness.diff.model import Judgement
-from harness.orchestration.expectation_files import expectation_files
 from harness.orchestration.external import announcement
-from harness.orchestration.plan import PlanError, RunPlan, new_run_id, parse_targets
-from harness.orchestration.progress import ProgressDisplay
+from harness.orchestration.plan import PlanError, RunPlan, expectation_files, new_run_id, parse_targets
 from harness.orchestration.run import CompletedRun, orchestrate, report
+from harness.report.allure.terms import AllureLevel
 from harness.report.model.phrases import repetition
 from harness.results.brokers import AddedProperties, added_properties
 from harness.results.exit_code import ENDED_INTERRUPTED
 from harness.results.status import ResultStatus, shown, status_of
+from harness.results.stored_data import ReportError
 from harness.runner.drive import Limits
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import record_each, scenario_functions
@@ -35,6 +35,7 @@ from harness.scenario.script import Script
 from harness.spark.master import LOCAL_MASTER
 from harness.targets.base.interface import Target
 from harness.targets.secured.properties import CommandConfigError
+from harness.terminal import ProgressDisplay, Writer
 from harness.verdict import Expectation, Outcome
 from harness.workers import collect_rarely
 
@@ -211,6 +212,10 @@ def _orchestrate(config: pytest.Config, chosen: list[ScenarioItem]) -> None:
     state = config.stash[_STATE]
     wanted = {item.target for item in chosen}
     further: list[str] = config.getoption("conformance_expect")
+    try:
+        files = expectation_files("suites", [Path(each) for each in further])
+    except ReportError as error:
+        raise pytest.UsageError(str(error)) from error
     plan = RunPlan(
         run_id=new_run_id(),
         scripts={item.script.id: item.script for item in chosen},
@@ -220,7 +225,7 @@ def _orchestrate(config: pytest.Config, chosen: list[ScenarioItem]) -> None:
         reports=Path(config.getoption("conformance_out")),
         command=_command(),
         limits=Limits(),
-        expectation_files=expectation_files("suites", [Path(each) for each in further]),
+        expectation_files=files,
         confirms=not config.getoption("no_conformance_confirm"),
     )
     for target in plan.targets:
@@ -228,7 +233,7 @@ def _orchestrate(config: pytest.Config, chosen: list[ScenarioItem]) -> None:
             config.get_terminal_writer().line(f"\n{announcement(target)}")
     collect_rarely()
     try:
-        with ProgressDisplay(Console(stderr=True, quiet=config.option.verbose < 1)) as display:
+        with ProgressDisplay(Writer(Console(stderr=True, quiet=config.option.verbose < 1))) as display:
             state.completed = orchestrate(plan, display)
     except ExpectationError as error:
         raise pytest.UsageError(str(error)) from error
@@ -254,5 +259,7 @@ def pytest_terminal_summary(
     completed = config.stash[_STATE].completed
     if completed is None or config.getoption("no_conformance_report"):
         return
-    rendered = report(completed.folder, allure=True, spark_master=LOCAL_MASTER, progress=lambda _: None)
+    rendered = report(
+        completed.folder, allure=AllureLevel.LOOK, spark_master=LOCAL_MASTER, progress=lambda _: None
+    )
     terminalreporter.write_line(f"conformance report: {rendered.index}")

@@ -32,13 +32,21 @@ OUTCOME_ORDER: Final = (
 )
 """From best to worst: a composite takes the worst of its parts."""
 RIGHT: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT))
-"""Outcomes of a conversation in which the target behaves as its script and its reference require."""
+"""Outcomes of a conversation in which the target behaves as its script and its reference require.
+
+Between runs they count as the same: what no client should depend on may be another in each.
+"""
 COMPARABLE: Final = RIGHT | {Outcome.DIVERGES}
 """Outcomes of a conversation whose answers can be compared with another target's.
 
 Indeterminate is not among them: such a conversation broke off, was starved by the machine, or has a reference
 that does not conform. So its differences are not the target's fault.
 """
+
+
+def is_as_before(now: tuple[str, str | None], before: tuple[str, str | None]) -> bool:
+    """Return whether two results of one scenario, outcome and signature, count as the same between runs."""
+    return now == before or {now[0], before[0]} <= RIGHT
 
 
 class Expectation(StrEnum):

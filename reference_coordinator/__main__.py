@@ -44,7 +44,7 @@ def parse(arguments: Sequence[str]) -> Options:
     given = parser.parse_args(arguments)
     try:
         host, port = _address(given.listen)
-        properties = _properties(given.config)
+        properties = _used(_properties(given.config))
         topics = [_topic(text) for text in given.topic]
         _throw_if_impossible(given)
         return Options(
@@ -142,6 +142,14 @@ def _properties(texts: Sequence[str]) -> dict[str, str]:
             )
         properties[name.strip()] = value
     return properties
+
+
+def _used(properties: dict[str, str]) -> dict[str, str]:
+    """Return the properties that the coordinator uses or cannot know; name the others on stderr."""
+    unused = GroupCoordinatorConfig.unused(properties)
+    if unused:
+        _tell(f"the reference does not use {', '.join(unused)}")
+    return {name: text for name, text in properties.items() if name not in unused}
 
 
 def _topic(text: str) -> tuple[str, int, TopicId | None]:

@@ -76,7 +76,7 @@ def _install(folder: Path, *arguments: str) -> None:
     """Install packages; the bytecode of a module is made when it is first used."""
     flags = ("--quiet", "--disable-pip-version-check", "--no-input", "--no-compile")
     command = (str(folder / "bin" / "python"), "-m", "pip", "install", *flags, *arguments)
-    done = subprocess.run(  # noqa: S603 - the environment's own Python, no shell
+    done = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False
     )
     if done.returncode:

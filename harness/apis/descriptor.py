@@ -4,9 +4,11 @@ Paths name fields as Kafka does, in snake_case; `[]` means every item of a colle
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
+
+from harness.apis.impact import IMPACTS, ClientImpact
 
 
 class Subject(Enum):
@@ -83,39 +85,12 @@ class Unordered:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reactions:
-    """What a client of one API does, by error."""
-
-    by_errors: Mapping[tuple[str, ...], str]
-    otherwise: str
-    """The reaction to every other error, for which the client has no special case."""
-    source: str
-
-    def to(self, error: str) -> str:
-        """Return what a client does on an error."""
-        return next((text for errors, text in self.by_errors.items() if error in errors), self.otherwise)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientImpact:
-    """What a client of one API does about an answer, and the impact of a different answer."""
-
-    reactions: Reactions | None = None
-    """None for an API that no client of groups calls."""
-    closed: str = "The client loses its connection, and repeats the request in vain."
-    """The impact if the connection closes instead of an expected answer."""
-    unanswered: str = "The client waits until its request times out, and asks again."
-    """The impact if no answer comes."""
-    too_early: str = "A client is answered before what it waits for has happened."
-    by_field: Mapping[str, str] = field(default_factory=dict)
-    """The impact of another value, by the name of the field or of a list that contains it."""
-    by_errors: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """By expected and actual error, the impact if the two reactions do not describe it fully."""
-
-
 ANSWERED_WITHIN_MS: Final = 5_000
-"""How long most responses are awaited."""
+"""How long most responses may take."""
+CLIENT_WAITS_MS: Final = 30_000
+"""How long a client awaits a response. Source: request.timeout.ms of ConsumerConfig (4.3.1)."""
+_JOIN_LAPSE_MS: Final = 5_000
+"""How much longer than its parked time. Source: AbstractCoordinator#JOIN_GROUP_TIMEOUT_LAPSE (4.3.1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +130,9 @@ class ApiDescriptor:
     is_prompt: bool = False
     """Whether a response waits for nothing, so that its delay shows how busy the broker was."""
     answered_within_ms: int = ANSWERED_WITHIN_MS
-    """How long a response is awaited, unless a scenario states another time."""
+    """How long a response may take, unless a scenario states another time."""
+    parked_ms: tuple[str, ...] = ()
+    """Request fields with how long a request may be parked; the first that a request has counts."""
     is_frequent: bool = False
     """Whether clients send it all the time, so that pages leave out successful ones."""
 
@@ -179,8 +156,18 @@ class ApiDescriptor:
     Source: GroupCoordinator#isValidGroupId (3.9.2), GroupCoordinatorService#isGroupIdNotEmpty.
     """
 
-    impact: ClientImpact | None = None
-    """What a client does about a response; None if responses are not compared."""
+    def client_waits_ms(self, fields: Mapping[str, object]) -> int:
+        """Return how long a client awaits the response to a request with these fields.
+
+        Source: AbstractCoordinator#sendJoinGroupRequest.
+        """
+        parked = next((fields[name] for name in self.parked_ms if name in fields), None)
+        return max(CLIENT_WAITS_MS, parked + _JOIN_LAPSE_MS if isinstance(parked, int) else 0)
+
+    @property
+    def impact(self) -> ClientImpact | None:
+        """What a client does about a response; None if responses are not compared."""
+        return IMPACTS.get(self.name)
 
     @property
     def learnt_names(self) -> tuple[str, ...]:

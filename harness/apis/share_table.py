@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from harness.apis import share_impact
 from harness.apis.descriptor import Access, ApiDescriptor, Subject, Unordered
 from harness.apis.orders import HASH_OF_IDS, assigned
 
@@ -41,7 +40,6 @@ OF_SHARE_GROUPS: Final = (
         learns_from_errors=False,
         unordered=assigned("assignment"),
         access=Access.CHANGES,
-        impact=share_impact.SHARE_GROUP_HEARTBEAT,
     ),
     ApiDescriptor(
         name="ShareGroupDescribe",
@@ -56,7 +54,6 @@ OF_SHARE_GROUPS: Final = (
             *assigned("groups[].members[].assignment"),
         ),
         access=Access.READS,
-        impact=share_impact.SHARE_GROUP_DESCRIBE,
     ),
     ApiDescriptor(
         name="ShareFetch",
@@ -94,7 +91,6 @@ OF_SHARE_GROUP_OFFSETS: Final = (
         ),
         answered_within_ms=_ASKS_AGAIN_MS,
         access=Access.READS,
-        impact=share_impact.DESCRIBE_SHARE_GROUP_OFFSETS,
     ),
     ApiDescriptor(
         name="AlterShareGroupOffsets",
@@ -104,7 +100,6 @@ OF_SHARE_GROUP_OFFSETS: Final = (
         unordered=(Unordered(path="responses", key=("topic_name",), reason="refused topics come first"),),
         answered_within_ms=_ASKS_AGAIN_MS,
         access=Access.CHANGES,
-        impact=share_impact.ALTER_SHARE_GROUP_OFFSETS,
     ),
     ApiDescriptor(
         name="DeleteShareGroupOffsets",
@@ -114,7 +109,6 @@ OF_SHARE_GROUP_OFFSETS: Final = (
         unordered=(Unordered(path="responses", key=("topic_name",), reason=HASH_OF_IDS),),
         answered_within_ms=_ASKS_AGAIN_MS,
         access=Access.CHANGES,
-        impact=share_impact.DELETE_SHARE_GROUP_OFFSETS,
     ),
 )
 """The APIs of share groups' offsets, which come after streams groups in the order of keys."""

@@ -4,11 +4,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from harness.apis import consumer_impact, impact
 from harness.apis.descriptor import Access, ApiDescriptor, OffsetUse, Subject, Unordered
 from harness.apis.orders import HASH_OF_IDS, assigned
 from harness.apis.share_table import OF_SHARE_GROUP_OFFSETS, OF_SHARE_GROUPS
-from harness.apis.streams_impact import STREAMS_GROUP_HEARTBEAT
 
 
 def _by_partition(parent: str = "") -> tuple[Unordered, ...]:
@@ -71,7 +69,6 @@ _TABLE: Final = (
         spoken_versions=(0, 10),
         access=Access.CHANGES,
         takes_no_group=True,
-        impact=impact.OFFSET_COMMIT,
     ),
     ApiDescriptor(
         name="OffsetFetch",
@@ -88,7 +85,6 @@ _TABLE: Final = (
         ),
         spoken_versions=(0, 10),
         access=Access.READS,
-        impact=impact.OFFSET_FETCH,
     ),
     ApiDescriptor(
         name="FindCoordinator",
@@ -97,7 +93,6 @@ _TABLE: Final = (
         is_prompt=True,
         addresses_since=0,
         access=Access.READS,
-        impact=impact.FIND_COORDINATOR,
     ),
     ApiDescriptor(
         name="JoinGroup",
@@ -106,9 +101,9 @@ _TABLE: Final = (
         groups=("group_id",),
         members=("member_id",),
         learns=("member_id", "generation_id", "leader", "protocol_name", "protocol_type"),
+        parked_ms=("rebalance_timeout_ms", "session_timeout_ms"),
         unordered=(Unordered(path="members", key=("member_id",), reason=HASH_OF_IDS),),
         access=Access.CHANGES,
-        impact=impact.JOIN_GROUP,
     ),
     ApiDescriptor(
         name="Heartbeat",
@@ -119,7 +114,6 @@ _TABLE: Final = (
         generation=("generation_id",),
         is_prompt=True,
         access=Access.CHANGES,
-        impact=impact.HEARTBEAT,
     ),
     ApiDescriptor(
         name="LeaveGroup",
@@ -128,7 +122,6 @@ _TABLE: Final = (
         groups=("group_id",),
         members=("member_id", "members[].member_id"),
         access=Access.CHANGES,
-        impact=impact.LEAVE_GROUP,
     ),
     ApiDescriptor(
         name="SyncGroup",
@@ -138,7 +131,6 @@ _TABLE: Final = (
         members=("member_id",),
         generation=("generation_id",),
         access=Access.CHANGES,
-        impact=impact.SYNC_GROUP,
     ),
     ApiDescriptor(
         name="DescribeGroups",
@@ -156,7 +148,6 @@ _TABLE: Final = (
             ),
         ),
         access=Access.READS,
-        impact=impact.DESCRIBE_GROUPS,
     ),
     ApiDescriptor(
         name="ListGroups",
@@ -166,7 +157,6 @@ _TABLE: Final = (
         shows_groups=True,
         unordered=(Unordered(path="groups", key=("group_id",), reason="order of the coordinator's map"),),
         access=Access.READS,
-        impact=impact.LIST_GROUPS,
     ),
     ApiDescriptor(
         name="ApiVersions",
@@ -175,7 +165,6 @@ _TABLE: Final = (
         is_frequent=True,
         unordered=(Unordered(path="api_keys", key=("api_key",), reason="a table that is looked up by key"),),
         access=Access.READS,
-        impact=impact.API_VERSIONS,
     ),
     ApiDescriptor(
         name="CreateTopics", key=19, counts_partitions=True, access=Access.CHANGES, changes_topics=True
@@ -196,7 +185,6 @@ _TABLE: Final = (
         gives_producer_id=True,
         gives_epoch=True,
         access=Access.CHANGES,
-        impact=impact.INIT_PRODUCER_ID,
     ),
     ApiDescriptor(name="OffsetForLeaderEpoch", key=23, is_frequent=True, client_access=Access.READS),
     ApiDescriptor(
@@ -224,7 +212,6 @@ _TABLE: Final = (
         groups=("group_id",),
         transactions=("transactional_id",),
         access=Access.CHANGES,
-        impact=impact.ADD_OFFSETS_TO_TXN,
     ),
     ApiDescriptor(
         name="EndTxn",
@@ -233,7 +220,6 @@ _TABLE: Final = (
         transactions=("transactional_id",),
         gives_epoch=True,
         access=Access.CHANGES,
-        impact=impact.END_TXN,
     ),
     ApiDescriptor(name="WriteTxnMarkers", key=27, unordered=_by_partition("markers[].")),
     ApiDescriptor(
@@ -247,7 +233,6 @@ _TABLE: Final = (
         offsets=OffsetUse.COMMITS_AT_END,
         unordered=_by_partition(),
         access=Access.CHANGES,
-        impact=impact.TXN_OFFSET_COMMIT,
     ),
     ApiDescriptor(name="DescribeAcls", key=29, groups=("resource_name_filter",)),
     ApiDescriptor(name="CreateAcls", key=30, groups=("creations[].resource_name",)),
@@ -276,7 +261,6 @@ _TABLE: Final = (
         unordered=(Unordered(path="results", key=("group_id",), reason="hash-map order in all but 4.0.0"),),
         access=Access.CHANGES,
         takes_no_group=True,
-        impact=impact.DELETE_GROUPS,
     ),
     ApiDescriptor(
         name="IncrementalAlterConfigs",
@@ -293,7 +277,6 @@ _TABLE: Final = (
         shows_groups=True,
         unordered=_by_partition(),
         access=Access.CHANGES,
-        impact=impact.OFFSET_DELETE,
     ),
     ApiDescriptor(name="DescribeCluster", key=60, addresses_since=0, client_access=Access.READS),
     ApiDescriptor(name="ListTransactions", key=66, access=Access.READS),
@@ -309,7 +292,6 @@ _TABLE: Final = (
         learns_from_errors=False,
         unordered=assigned("assignment"),
         access=Access.CHANGES,
-        impact=consumer_impact.CONSUMER_GROUP_HEARTBEAT,
     ),
     ApiDescriptor(
         name="ConsumerGroupDescribe",
@@ -325,7 +307,6 @@ _TABLE: Final = (
             *assigned("groups[].members[].target_assignment"),
         ),
         access=Access.READS,
-        impact=consumer_impact.CONSUMER_GROUP_DESCRIBE,
     ),
     ApiDescriptor(name="GetTelemetrySubscriptions", key=71, client_access=Access.READS),
     ApiDescriptor(name="ListConfigResources", key=74, access=Access.READS),
@@ -354,7 +335,6 @@ _TABLE: Final = (
         ),
         access=Access.CHANGES,
         changes_topics=True,
-        impact=STREAMS_GROUP_HEARTBEAT,
     ),
     ApiDescriptor(
         name="StreamsGroupDescribe",
@@ -367,7 +347,6 @@ _TABLE: Final = (
             Unordered(path="groups[].members", key=("member_id",), reason=HASH_OF_IDS),
         ),
         access=Access.READS,
-        impact=consumer_impact.CONSUMER_GROUP_DESCRIBE,
     ),
     *OF_SHARE_GROUP_OFFSETS,
     ApiDescriptor(

@@ -1,21 +1,50 @@
 """The conversation around a finding: the exchanges before and after it, and what the reference answers."""
 
+import hashlib
 import json
+import re
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Final
+from typing import Final, TypeAlias
 
 from harness.captures.hashing import Hashing
-from harness.captures.likeness import Likeness, likeness
-from harness.invariants.exchange import NO_ERROR, text
+from harness.invariants.exchange import HEARTBEATS, NO_ERROR, Exchange, text
 from harness.orders.compare import Unlike, all_unlike, comparable
 from harness.orders.interface import ReferenceAnswer
-from harness.replay.carried import Account
-from harness.replay.exchange import Exchange
-from harness.replay.operation import HEARTBEATS
+from harness.replay.group import Account
+from harness.results.answer_impact import Contrast, FieldChange, deviation
 from harness.results.replay_results import ReplayFinding
+from harness.trace.events import EventKind
+
+Likeness: TypeAlias = tuple[str, str, str]
+"""API, field without indices, and the deviation."""
+_INDEX: Final = re.compile(r"\[\d+\]")
+_SIGNATURE_CHARACTERS: Final = 12
+
+
+def likeness(finding: ReplayFinding) -> Likeness:
+    """Return a key that is equal for findings that are alike."""
+    return finding.api, _INDEX.sub("[]", finding.field), deviation(contrast_of(finding))
+
+
+def signature_of(alike: Likeness) -> str:
+    """Return a hash that is equal for equal deviations of any group, in any judgement."""
+    return hashlib.sha256(json.dumps(alike).encode()).hexdigest()[:_SIGNATURE_CHARACTERS]
+
+
+def contrast_of(finding: ReplayFinding) -> Contrast:
+    """Return a finding as a change from expected to actual; if no field differs, the answer's time does."""
+    change = FieldChange(path=finding.field, before=finding.expected, after=finding.actual)
+    is_early = not finding.field and finding.expected == "no answer yet"
+    return Contrast(
+        api=finding.api,
+        before_kind=EventKind.SILENCE if is_early else EventKind.RESPONSE,
+        after_kind=EventKind.RESPONSE if finding.field or is_early else EventKind.NO_ANSWER,
+        fields=(change,) if finding.field else (),
+    )
+
 
 OF_GROUP_MAX: Final = 3
 """The most findings of one pattern that get an excerpt within a group."""
@@ -156,9 +185,9 @@ class Excerpts:
             api_version=exchange.api_version,
             asked_ms=exchange.asked_ms,
             answered_ms=exchange.answered_ms,
-            request=self._json(exchange.request),
+            request=self._json(exchange.request or None),
             answer=self._json(exchange.answer),
-            request_raw=self._raw(exchange.frame or b""),
+            request_raw=self._raw(exchange.frame),
             answer_raw=self._raw(exchange.answer_frame),
             compared=self._json(compared),
             expected=self._json(expected),
@@ -188,6 +217,6 @@ class Excerpts:
 
 def _is_quiet(exchange: Exchange, about: Exchange) -> bool:
     """Return whether an exchange says little about a later one, as another member's heartbeat does."""
-    error = text(exchange.answer or {}, "error_code") or NO_ERROR
+    error = text(exchange.response, "error_code") or NO_ERROR
     is_fine = exchange.answered_ms != inf and error == NO_ERROR
     return exchange.api in _QUIET and is_fine and exchange.connection != about.connection

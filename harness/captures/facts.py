@@ -9,9 +9,9 @@ from hashlib import blake2b
 from typing import Final, TypeAlias
 
 from harness.apis.table import descriptor
-from harness.captures.exchanges import Row, RowKind, exchange_of
+from harness.captures.rows import Row, RowKind, exchange_of
+from harness.invariants.exchange import OF_TRANSACTIONS
 from harness.replay.history import RecordedConversation, conversation_of
-from harness.replay.operation import OF_TRANSACTIONS
 from harness.replay.topics import SHOWS_MISSING
 
 _MINUTE_MS: Final = 60_000.0

@@ -53,12 +53,6 @@ def packets_of(paths: Sequence[Path], notes: Notes, *, began_ms: float) -> Itera
     yield from heapq.merge(*files, key=lambda packet: packet.at_ms)
 
 
-def is_capture(begin: bytes) -> bool:
-    """Return whether a file that begins with these bytes is a capture."""
-    magic = int.from_bytes(begin[:4], "big")
-    return len(begin) >= 4 and (magic in pcap.MAGIC_TO_PKT_HDR or magic == pcapng.PCAPNG_BT_SHB)
-
-
 def first_packet_ms(path: Path) -> float:
     """Return when a capture begins, since 1970; infinite if it has no packet."""
     first = next(packets_of_file(path, Notes(), began_ms=0.0), None)

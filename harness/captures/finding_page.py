@@ -1,18 +1,19 @@
 """A finding's conversation as data for its page: the broker's answers beside those of the reference."""
 
-from collections.abc import Iterable, Iterator
-from math import inf
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from math import inf, nan
 from typing import Final
 
-from harness.captures.excerpts import Excerpt, Said
-from harness.captures.likeness import likeness, signature_of
+from harness.captures.excerpts import Excerpt, Said, likeness, signature_of
+from harness.diff.alignment import AlignedEvents
 from harness.diff.model import Difference
 from harness.diff.raw_difference import field_class
 from harness.report.model.conversation import steps_without_script
 from harness.report.model.conversation_data import lone_conversation_data
-from harness.report.model.page_limit import PageLimit, shortened
-from harness.spark.rows import AlignedStep
-from harness.trace.events import EventKind
+from harness.report.model.steps import PageLimit, shortened
+from harness.trace.canonical import Json
+from harness.trace.events import Event, EventKind
 from harness.verdict import DifferenceClass
 
 BROKER: Final = "broker"
@@ -23,14 +24,14 @@ _IN_WORDS: Final = {
 }
 
 
-def conversation_of_finding(excerpt: Excerpt, *, oracle: str) -> dict[str, object]:
-    """Return the conversation around a finding for `static/talk.js`.
+def conversation_of_finding(excerpt: Excerpt, *, oracle: str) -> Mapping[str, Json]:
+    """Return the conversation around a finding for `static/site.js`.
 
     Args:
         excerpt: the finding with the exchanges around it.
         oracle: the name of the reference.
     """
-    rows = [row for said in excerpt.said for row in _rows(said, excerpt, oracle)]
+    rows = [row for said in excerpt.said for row in _rows(said)]
     differences = [shortened(each) for each in _differences(excerpt)]
     counts = ", ".join(f"{count} {api}" for api, count in sorted(excerpt.left_out.items()))
     left_out = f"Left out, on other connections and answered without an error: {counts}." if counts else ""
@@ -52,66 +53,59 @@ def _title(said: Said) -> str:
     return f"{said.api} v{said.api_version} · {by or 'unknown client'} · {said.connection}"
 
 
-def _rows(said: Said, excerpt: Excerpt, oracle: str) -> Iterator[AlignedStep]:
-    request = (EventKind.REQUEST, said.request, said.request, "" if said.request else "cannot be read whole")
-    yield _row(said, oracle, 0, theirs=request, ours=request)
+def _rows(said: Said) -> Iterator[AlignedEvents]:
+    request = _event(said, EventKind.REQUEST, said.request, said.request, _unless(said.request))
+    yield AlignedEvents(step=said.number, occurrence=0, answer=None, event=request, other=_untimed(request))
     if said.answered_ms == inf:
-        silence = (EventKind.NO_ANSWER, None, None, _IN_WORDS[EventKind.NO_ANSWER])
-        yield _row(said, oracle, 1, theirs=silence, ours=silence)
-        return
-    note = "" if said.answer else "cannot be read whole"
-    theirs = (EventKind.RESPONSE, said.answer, said.compared or said.answer, note)
-    ours: _Side = (EventKind.RESPONSE, said.expected, said.expected, "")
-    if said.compared is None:
-        ours = (EventKind.RESPONSE, None, None, "not compared")
-    elif said.expected is None:
-        ours = (EventKind.SILENCE, None, None, _IN_WORDS[EventKind.SILENCE])
-    yield _row(
-        said, oracle, 1, theirs=theirs, ours=ours, is_different=said.number == excerpt.finding.position
-    )
+        theirs = _event(said, EventKind.NO_ANSWER, None, None, _IN_WORDS[EventKind.NO_ANSWER])
+        ours = theirs
+    else:
+        answer = said.compared or said.answer
+        theirs = _event(said, EventKind.RESPONSE, said.answer, answer, _unless(said.answer))
+        ours = _event(said, EventKind.RESPONSE, said.expected, said.expected, "")
+        if said.compared is None:
+            ours = _event(said, EventKind.RESPONSE, None, None, "not compared")
+        elif said.expected is None:
+            ours = _event(said, EventKind.SILENCE, None, None, _IN_WORDS[EventKind.SILENCE])
+    yield AlignedEvents(step=said.number, occurrence=1, answer=0, event=theirs, other=_untimed(ours))
 
 
-_Side = tuple[EventKind, str | None, str | None, str]
-"""The kind of an event, its fields as received, its fields as compared, and a note."""
+def _unless(text: str | None) -> str:
+    return "" if text else "cannot be read whole"
 
 
-def _row(
-    said: Said, oracle: str, occurrence: int, *, theirs: _Side, ours: _Side, is_different: bool = False
-) -> AlignedStep:
-    is_answer = occurrence == 1
-    at_ms = said.answered_ms if is_answer and said.answered_ms != inf else said.asked_ms
-    raw = said.answer_raw if is_answer else said.request_raw
-    return AlignedStep(
+def _event(said: Said, kind: EventKind, fields: str | None, canonical: str | None, note: str) -> Event:
+    """Return what the broker got or sent: its fields as received, and as compared."""
+    is_answer = kind != EventKind.REQUEST
+    is_timed = is_answer and said.answered_ms != inf
+    at_ms = said.answered_ms if is_timed else said.asked_ms
+    return Event(
         run_id="",
         target=BROKER,
-        oracle=oracle,
         scenario_id="",
+        sequence=2 * said.number + is_answer,
         step=said.number,
-        occurrence=occurrence,
-        answer=0 if is_answer else None,
+        kind=kind,
         actor=said.actor,
+        connection=said.connection,
         api=said.api,
         api_version=said.api_version,
-        oracle_sequence=None,
-        oracle_kind=ours[0],
-        oracle_at_ms=None,
-        oracle_elapsed_ms=None,
-        oracle_raw=None,
-        oracle_fields=ours[1],
-        oracle_canonical=ours[2],
-        oracle_digest=None,
-        oracle_note=ours[3],
-        target_sequence=2 * said.number + occurrence,
-        target_kind=theirs[0],
-        target_at_ms=at_ms,
-        target_elapsed_ms=at_ms - said.asked_ms if is_answer and said.answered_ms != inf else None,
-        target_raw=raw or None,
-        target_fields=theirs[1],
-        target_canonical=theirs[2],
-        target_digest=None,
-        target_note=theirs[3],
-        is_different=is_different,
+        correlation_id=None,
+        at_ms=at_ms,
+        elapsed_ms=at_ms - said.asked_ms if is_timed else None,
+        raw=(said.answer_raw if is_answer else said.request_raw) or None,
+        fields=fields,
+        canonical=canonical,
+        digest=None,
+        reencodes=None,
+        permitted=None,
+        note=note,
     )
+
+
+def _untimed(event: Event) -> Event:
+    """Return an event of the reference, whose time and bytes say nothing about the broker."""
+    return replace(event, at_ms=nan, elapsed_ms=None, raw=None)
 
 
 def _differences(excerpt: Excerpt) -> Iterable[Difference]:
@@ -137,6 +131,7 @@ def _differences(excerpt: Excerpt) -> Iterable[Difference]:
             expected=unlike.expected,
             actual=unlike.actual,
             signature=signature_of(likeness(finding)),
+            cause="",
             is_lenient=False,
             event_sequence=2 * finding.position + 1,
         )

@@ -9,10 +9,10 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import Final
 
+from harness.invariants.blame import Refusal
+from harness.invariants.exchange import Exchange
 from harness.orders.compare import Unlike
-from harness.replay.carried import Account
-from harness.replay.exchange import Exchange
-from harness.replay.history import RecordedConversation
+from harness.replay.group import Account
 from harness.results.replay_results import ReplayFinding
 
 _READABLE: Final = frozenset(
@@ -50,36 +50,41 @@ class Hashing:
         self,
         account: Account,
         known: int,
+        refusals: list[Refusal],
         exchanges: Iterable[Exchange],
-        member_ids: Iterable[str],
-        topics: RecordedConversation,
-    ) -> None:
-        """Hash ids and names in the results of a part.
+        others: Iterable[str],
+    ) -> list[Refusal]:
+        """Hide ids and names in the results of a part, and return its refusals without them.
 
         Args:
             account: the results, which are changed in place.
             known: how many of the findings are from earlier parts.
+            refusals: the refusals.
             exchanges: the exchanges of the part.
-            member_ids: further member ids that may occur in the results.
-            topics: all topics.
+            others: further member ids, and the topics, that may occur in the results.
         """
-        if len(account.findings) == known and not account.not_compared:
-            return
-        self._learn(exchanges, (*member_ids, *topics.topics, *topics.topic_names))
-        account.findings[known:] = map(self._finding, account.findings[known:])
-        account.not_compared = Counter(
-            {self._text(why): count for why, count in account.not_compared.items()}
-        )
-
-    def _learn(self, exchanges: Iterable[Exchange], others: Iterable[str]) -> None:
+        if len(account.findings) == known and not account.not_compared and not refusals:
+            return refusals
         self._known = {}
         for exchange in exchanges:
-            fields = (exchange.request or {}, exchange.answer or {})
-            for name in (exchange.actor or "", *_names_in(list(fields))):
+            for name in (exchange.actor or "", *_names_in([exchange.request, exchange.response])):
                 self._know(name)
         for name in others:
             self._know(name)
         self._pattern = None
+        account.findings[known:] = map(self._finding, account.findings[known:])
+        account.not_compared = Counter(
+            {self._text(why): count for why, count in account.not_compared.items()}
+        )
+        return [
+            replace(
+                each,
+                says=self._text(each.says),
+                group=self.hashed(each.group),
+                client=self.hashed(each.client),
+            )
+            for each in refusals
+        ]
 
     def _know(self, name: str) -> None:
         if name:

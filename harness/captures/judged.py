@@ -1,14 +1,24 @@
 """The results of judging captures."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from harness.captures.excerpts import OF_GROUP_MAX, Excerpt, PageRoom
+from harness.captures.excerpts import (
+    OF_GROUP_MAX,
+    Excerpt,
+    Likeness,
+    PageRoom,
+    contrast_of,
+    likeness,
+    signature_of,
+)
 from harness.captures.notes import Notes
-from harness.replay.finding import Replayed, total
+from harness.invariants.blame import Refusal, ToBlame
 from harness.replay.group import FINDINGS_OF_GROUP_MAX
-from harness.report.model.answer_coverage import Answered
+from harness.report.site.answers_page import Answered
+from harness.results.answer_impact import consequence
+from harness.results.replay_results import Replayed, ReplayFinding, total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +33,10 @@ class JudgedGroup:
     """Requests about this group, and about all groups."""
     answered: Mapping[Answered, int] = field(default_factory=dict)
     """How often each API, in each version, was answered each error code."""
+    refusals: tuple[Refusal, ...] = ()
+    """Refusals that clients were given, and other faults of clients, with their causes."""
+    blamed: Mapping[ToBlame, int] = field(default_factory=dict)
+    """How many there are by party; of very many not all are in `refusals`."""
     excerpts: tuple[Excerpt, ...] = ()
     """Excerpts for some of the findings, if they were requested."""
 
@@ -45,6 +59,8 @@ def joined(stretches: Sequence[JudgedGroup]) -> JudgedGroup:
         ),
         exchanges=sum(each.exchanges for each in stretches),
         answered=answered,
+        refusals=tuple(one for each in stretches for one in each.refusals)[:FINDINGS_OF_GROUP_MAX],
+        blamed=sum((Counter(each.blamed) for each in stretches), Counter[ToBlame]()),
         excerpts=PageRoom(OF_GROUP_MAX).within(one for each in stretches for one in each.excerpts),
     )
 
@@ -63,3 +79,45 @@ class JudgedCaptures:
         for each in self.groups:
             counts.update(each.answered)
         return dict(sorted(counts.items()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """Findings with the same signature. Grain: signature."""
+
+    signature: str
+    """A hash that is equal for equal deviations of any group, in any judgement."""
+    api: str
+    field: str
+    what: str
+    noticed: str
+    """What a client would notice."""
+    count: int
+    groups: int
+    clients: Mapping[str, int]
+    """How many of the findings each library with its version got; the name is empty if it is unknown."""
+
+
+def patterns_of(groups: Iterable[JudgedGroup]) -> tuple[Pattern, ...]:
+    """Group findings into patterns, the most frequent first."""
+    alike: defaultdict[Likeness, list[ReplayFinding]] = defaultdict(list)
+    for group in groups:
+        for finding in group.replayed.findings:
+            alike[likeness(finding)].append(finding)
+    patterns = [_pattern(key, findings) for key, findings in alike.items()]
+    return tuple(sorted(patterns, key=lambda each: (-each.count, each.signature)))
+
+
+def _pattern(key: Likeness, findings: list[ReplayFinding]) -> Pattern:
+    api, field, what = key
+    clients = Counter(each.client for each in findings)
+    return Pattern(
+        signature=signature_of(key),
+        api=api,
+        field=field,
+        what=what,
+        noticed=consequence(contrast_of(findings[0])),
+        count=len(findings),
+        groups=len({each.group for each in findings}),
+        clients=dict(sorted(clients.items())),
+    )

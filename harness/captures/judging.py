@@ -9,22 +9,22 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from harness.captures.excerpts import Excerpts, PageRoom
-from harness.captures.exchanges import Row, RowKind, exchange_of
 from harness.captures.facts import Facts, facts_of
 from harness.captures.hashing import Hashing
 from harness.captures.judged import JudgedCaptures, JudgedGroup, joined
 from harness.captures.notes import Notes
 from harness.captures.parts import PART, parts_of
+from harness.captures.rows import Row, RowKind, exchange_of
 from harness.captures.sorting import in_order
 from harness.captures.sources import CONVERSATION, Sources, rows_of_captures, rows_of_journal, sources_of
 from harness.captures.stretches import STRETCH, Start, stretches_of
+from harness.invariants.blame import Blame, Refusal, ToBlame
+from harness.invariants.exchange import Exchange
 from harness.replay import ReferenceProfile
-from harness.replay.carried import Account
-from harness.replay.exchange import Exchange
 from harness.replay.gaps import Gap
-from harness.replay.group import GroupReplay
+from harness.replay.group import FINDINGS_OF_GROUP_MAX, Account, GroupReplay
 from harness.replay.history import conversation_of
-from harness.report.model.answer_coverage import Answered, answered
+from harness.report.site.answers_page import Answered, answered
 
 DEFAULT_PORT: Final = 9092
 
@@ -82,16 +82,18 @@ def judge_captures(
     terms = Terms(
         spec=spec, ports=frozenset(ports), is_whole=is_whole, hash_key=key, has_excerpts=has_excerpts
     )
-    return (judge or judge_here)(sources_of(paths), terms)
+    judged = (judge or judge_here)(sources_of(paths), terms)
+    if key is not None:
+        judged.notes.hide(Hashing(key).hashed)
+    return judged
 
 
 def judge_here(sources: Sources, terms: Terms) -> JudgedCaptures:
     """Judge captures in this process."""
     notes = Notes(damages=list(sources.unread))
     journals = (rows_of_journal(sources, place, notes) for place in range(len(sources.journals)))
-    counts = Counter[str]()
-    unsorted = chain(rows_of_captures(sources, terms.ports, notes), *journals)
-    rows = in_order(_counted(unsorted, counts))
+    counts: dict[str, int] = {}
+    rows = in_order(chain(rows_of_captures(sources, terms.ports, notes), *journals), counts)
     by_group = groupby(rows, key=lambda row: row.group)
     # Rows that belong to no group have an empty name, so they come first, before any group is judged.
     facts, groups, room = Facts(), list[JudgedGroup](), PageRoom()
@@ -102,13 +104,6 @@ def judge_here(sources: Sources, terms: Terms) -> JudgedCaptures:
         else:
             facts = facts_of(of_group)
     return JudgedCaptures(groups=tuple(sorted(groups, key=lambda each: each.group)), notes=notes)
-
-
-def _counted(rows: Iterable[Row], counts: Counter[str]) -> Iterator[Row]:
-    """Yield rows, and count those of each group."""
-    for row in rows:
-        counts[row.group] += 1
-        yield row
 
 
 def judge_group(
@@ -189,6 +184,15 @@ class _GroupJudgement:
         self._replay = GroupReplay(group, terms.spec, self._account, is_whole=terms.is_whole)
         self._excerpts = Excerpts(group=group, libraries=self._libraries, hashing=self._hashing)
         self._answered: Counter[Answered] = Counter()
+        self._refusals: list[Refusal] = []
+        self._blamed: Counter[ToBlame] = Counter()
+        lost = ((gap.connection, gap.since_ms) for gap in reversed(self._gaps) if not gap.is_before)
+        self._blame = Blame(
+            group=group,
+            is_whole=terms.is_whole,
+            changes_ms=[at_ms for at_ms, _ in self._breaks],
+            lost_ms=dict(lost),
+        )
         self._place, self._first_index, self._begin_ms = 0, 0, -inf
         self._counted_from = 0
 
@@ -200,6 +204,7 @@ class _GroupJudgement:
         since = (first.asked_ms, first.connection, first.number)
         self._place = start.number + self._facts.listed_between(start.first, since)
         self.take(rows, start.counts_after_ms)
+        self._blame = start.blame
         self._count_anew()
 
     def _count_anew(self) -> None:
@@ -207,6 +212,8 @@ class _GroupJudgement:
         self._account.not_compared.clear()
         self._account.findings.clear()
         self._answered.clear()
+        self._refusals.clear()
+        self._blamed.clear()
         self._excerpts.kept.clear()
         self._counted_from = self._place
 
@@ -230,8 +237,14 @@ class _GroupJudgement:
         account.not_compared.update(conversation.unread)
         known = len(account.findings)
         self._replay.take(conversation, self._gaps, end_ms=end_ms)
+        of_group = [each for each in exchanges if self._group in each.groups or each.fault]
+        refusals = list(self._blame.take_all(of_group))
         if self._hashing is not None:
-            self._hashing.hide(account, known, exchanges, self._replay.member_ids, self._facts.topics)
+            topics = self._facts.topics
+            others = (*self._replay.member_ids, *self._blame.names, *topics.topics, *topics.topic_names)
+            refusals = self._hashing.hide(account, known, refusals, exchanges, others)
+        self._blamed.update(each.party for each in refusals)
+        self._refusals += refusals[: FINDINGS_OF_GROUP_MAX - len(self._refusals)]
         if self._terms.has_excerpts:
             self._excerpts.take(exchanges, self._place, account, known)
         account.agreed.clear()
@@ -251,12 +264,14 @@ class _GroupJudgement:
             replayed=replace(replayed, findings=tuple(findings)),
             exchanges=self._place - self._counted_from,
             answered=self._answered,
+            refusals=tuple(self._refusals),
+            blamed=self._blamed,
             excerpts=tuple(self._excerpts.kept),
         )
 
 
 def _answered(exchange: Exchange) -> Iterator[Answered]:
-    return answered(exchange.api, exchange.api_version, exchange.answer or {})
+    return answered(exchange.api, exchange.api_version, exchange.response)
 
 
 def split(rows: Iterable[Row]) -> tuple[list[Row], Iterator[Row]]:

@@ -1,7 +1,7 @@
 """Judge captures on Spark: the same steps as in one process, each task on its share of files or groups.
 
-files ─► segments ─► (by connection) rows ─┬─► (by group) results
-journals ─────────────────────────► rows ─┴─► (by giant) stretches ─► (by stretch) results
+captures, journals ─► rows ─┬─► (by group) results
+                            └─► (by giant) stretches ─► (by stretch) results
 """
 
 import marshal
@@ -14,21 +14,15 @@ from operator import itemgetter
 from typing import Final
 
 from harness.captures.excerpts import PageRoom
-from harness.captures.exchanges import Row
 from harness.captures.facts import Facts, facts_of
-from harness.captures.files import packets_of_file
-from harness.captures.framing import entries_of
 from harness.captures.judged import JudgedCaptures, JudgedGroup, joined
 from harness.captures.judging import Terms, judge_stretch, split
 from harness.captures.notes import Notes
-from harness.captures.segments import Segment, in_words, segments_of
-from harness.captures.sources import CONVERSATION, Sources, rows_of_entries, rows_of_journal
-from harness.captures.streams import pieces_of
+from harness.captures.rows import Row
+from harness.captures.sources import Sources, rows_of_captures, rows_of_journal
 from harness.captures.stretches import Start, stretches_of
 from harness.spark.grouped import GroupedRow, grouped_job
-from harness.tap.journal import Endpoint
 
-_SEGMENT: Final = 10
 _NOTES: Final = 11
 _RESULT: Final = 12
 _START: Final = -1
@@ -51,10 +45,7 @@ def judge_on_spark(sources: Sources, terms: Terms, *, master: str) -> JudgedCapt
     """
     notes = Notes(damages=list(sources.unread))
     with grouped_job(master, partitions=_PARTITIONS) as job:
-        segments = job.of_files(len(sources.captures), partial(_segments, sources, terms.ports))
-        rows = job.by_group(segments, _rows_of_connections).union(
-            job.of_files(len(sources.journals), partial(_rows_of_journal, sources))
-        )
+        rows = job.of_files(1 + len(sources.journals), partial(_rows_of_files, sources, terms.ports))
         rows = job.kept(rows)
         common = []
         for each in job.without_group(rows):
@@ -80,41 +71,12 @@ def _groups(found: Iterable[GroupedRow]) -> tuple[JudgedGroup, ...]:
     return tuple(sorted(groups, key=lambda each: each.group))
 
 
-def _segments(sources: Sources, ports: frozenset[int], place: int) -> Iterator[GroupedRow]:
+def _rows_of_files(sources: Sources, ports: frozenset[int], number: int) -> Iterator[GroupedRow]:
+    """Read all captures, whose connections may go on from one to the next, or else a journal."""
     notes = Notes()
-    packets = packets_of_file(sources.captures[place], notes, began_ms=sources.began_ms)
-    for number, each in enumerate(segments_of(packets, ports, notes)):
-        connection = f"{in_words(each.client)} {in_words(each.broker)}"
-        content = marshal.dumps(
-            (
-                *(each.at_ms, each.client, each.broker, str(each.side), each.seq, each.ack),
-                *(each.is_syn, each.is_fin, each.is_rst, each.data),
-            )
-        )
-        yield connection, _SEGMENT, each.at_ms, f"{place:09d}", number, content
-    yield _noted(notes, f"capture {place}")
-
-
-def _rows_of_connections(rows: Iterator[GroupedRow]) -> Iterator[GroupedRow]:
-    notes = Notes()
-    for connection, of_connection in groupby(rows, key=lambda row: row[0]):
-        if not connection:
-            yield from of_connection
-            continue
-        entries = entries_of(pieces_of(map(_segment, of_connection), notes), notes, conversation=CONVERSATION)
-        yield from map(_packed, rows_of_entries(entries, notes))
-    yield _noted(notes, "connections")
-
-
-def _segment(row: GroupedRow) -> Segment:
-    at_ms, client, broker, side, *rest = marshal.loads(row[5])  # noqa: S302 - our own executors wrote it
-    return Segment(at_ms, client, broker, Endpoint(side), *rest)
-
-
-def _rows_of_journal(sources: Sources, place: int) -> Iterator[GroupedRow]:
-    notes = Notes()
-    yield from map(_packed, rows_of_journal(sources, place, notes))
-    yield _noted(notes, f"journal {place}")
+    captures = rows_of_captures(sources, ports, notes)
+    yield from map(_packed, rows_of_journal(sources, number - 1, notes) if number else captures)
+    yield "", _NOTES, 0.0, str(number), 0, pickle.dumps(notes)
 
 
 def _stretched(facts: Facts, terms: Terms, rows: Iterator[GroupedRow]) -> Iterator[GroupedRow]:
@@ -147,11 +109,6 @@ def _begun(name: str, rows: Iterator[GroupedRow]) -> tuple[str, Start | None, in
         return name, None, 0, chain((first,), rows)
     group, start = pickle.loads(first[5])  # noqa: S301 - our own executors have written it
     return group, start, first[4], rows
-
-
-def _noted(notes: Notes, name: str) -> GroupedRow:
-    notes.gaps.clear()
-    return "", _NOTES, 0.0, name, 0, pickle.dumps(notes)
 
 
 def _packed(row: Row) -> GroupedRow:

@@ -1,4 +1,4 @@
-"""The pages about judged captures: a summary, a page for each finding, and the coverage of answers."""
+"""The site about judged captures: a summary, a view for each finding, and the coverage of answers."""
 
 import shlex
 import sys
@@ -8,25 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from harness.captures.excerpts import Excerpt
+from harness.captures.excerpts import Excerpt, likeness, signature_of
 from harness.captures.finding_page import conversation_of_finding
-from harness.captures.judged import JudgedCaptures, JudgedGroup
-from harness.captures.likeness import likeness, signature_of
-from harness.captures.patterns import Pattern, patterns_of
+from harness.captures.judged import JudgedCaptures, JudgedGroup, Pattern, patterns_of
 from harness.replay import ReferenceProfile
 from harness.replay.unexplained import GIVEN_UP
-from harness.report.model.conversation_data import as_script
 from harness.report.model.field_rows import readable
+from harness.report.model.names import address
 from harness.report.model.run_data import Run
-from harness.report.site.answers_page import FILE_NAME as COVERAGE
+from harness.report.site.answers_page import VIEW as COVERAGE
 from harness.report.site.answers_page import write_answers
-from harness.report.site.pages import NavItem, Pages
+from harness.report.site.pages import NavItem, Site
 from harness.results.replay_results import ReplayFinding
 
-INDEX: Final = "index.html"
-_FINDINGS: Final = "findings"
-_CONVERSATIONS: Final = "talks"
-_NAVIGATION: Final = (NavItem(file=INDEX, name="Judged"), NavItem(file=COVERAGE, name="Coverage"))
+_JUDGED: Final = "judged"
+_NAVIGATION: Final = (NavItem(view=_JUDGED, name="Judged"), NavItem(view=COVERAGE, name="Coverage"))
 _ROWS_MAX: Final = 500
 _FILES_SHOWN: Final = 10
 
@@ -41,7 +37,7 @@ class FindingRow:
     actual: str
     is_undecided: bool
     page: str
-    """The address of the finding's page from the index; empty if it has none."""
+    """The address of the finding; empty if it has no view of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +53,7 @@ class ClientRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
-    """The pages of the previous and the next finding, from the index; empty if there is none."""
+    """The addresses of the previous and the next finding; empty if there is none."""
 
     previous: str
     next: str
@@ -77,7 +73,7 @@ class Given:
 
 
 def write_pages(out: Path, judged: JudgedCaptures, spec: ReferenceProfile, given: Given) -> Path:
-    """Write the pages into a folder; return their index.
+    """Write the site into a folder, and return its page.
 
     Args:
         out: the folder; pages of an earlier judgement in it are replaced.
@@ -88,16 +84,17 @@ def write_pages(out: Path, judged: JudgedCaptures, spec: ReferenceProfile, given
     out.mkdir(parents=True, exist_ok=True)
     first, *others = given.files
     name = f"{first.name} and {len(others)} more" if others else first.name
-    pages = Pages(out, name, nav=_NAVIGATION)
+    site = Site(out, name, nav=_NAVIGATION)
+    site.clear()
     patterns = {each.signature: each for each in patterns_of(judged.groups)}
     excerpts = _in_order(judged.groups, patterns)
-    addresses = {_key(each.finding): f"{_FINDINGS}/{place}.html" for place, each in enumerate(excerpts, 1)}
-    write_answers(pages, judged.answered, given.beside, where="captures")
-    _write_findings(pages, excerpts, addresses, patterns, spec.profile.name)
+    addresses = {_key(each.finding): address(_document(place)) for place, each in enumerate(excerpts, 1)}
+    write_answers(site, judged.answered, given.beside, where="captures")
+    _write_findings(site, excerpts, addresses, patterns, spec.profile.name)
     findings = [finding for group in judged.groups for finding in group.replayed.findings]
     findings.sort(key=lambda each: not addresses.get(_key(each)))
-    return pages.write(
-        INDEX,
+    site.view(
+        _JUDGED,
         "judged.html.j2",
         given=given,
         files=given.files[:_FILES_SHOWN],
@@ -111,6 +108,12 @@ def write_pages(out: Path, judged: JudgedCaptures, spec: ReferenceProfile, given
         page_count=len(excerpts),
         **_counts(judged),
     )
+    return site.finish()
+
+
+def _document(place: int) -> str:
+    """Return the name of a finding's document; names sort as the findings do."""
+    return f"finding/{place:04}"
 
 
 def _counts(judged: JudgedCaptures) -> dict[str, object]:
@@ -123,33 +126,33 @@ def _counts(judged: JudgedCaptures) -> dict[str, object]:
         "connections": judged.notes.connections,
         "compared": sum(each.replayed.compared for each in judged.groups),
         "not_compared": _not_compared(judged.groups),
+        "refusals": sorted(
+            (each for group in judged.groups for each in group.refusals),
+            key=lambda each: (each.party, each.cause, each.at_ms),
+        ),
         "notes": notes[:_ROWS_MAX],
         "note_count": len(notes),
     }
 
 
 def _write_findings(
-    pages: Pages,
+    site: Site,
     excerpts: Sequence[Excerpt],
     addresses: Mapping[tuple[str, int], str],
     patterns: Mapping[str, Pattern],
     profile: str,
 ) -> None:
-    for folder in (_FINDINGS, _CONVERSATIONS):
-        pages.fresh_folder(folder)
     in_order = [addresses[_key(each.finding)] for each in excerpts]
     around = ["", *in_order, ""]
     for place, excerpt in enumerate(excerpts, 1):
-        conversation = f"{_CONVERSATIONS}/{place}.js"
-        data = conversation_of_finding(excerpt, oracle=f"reference {profile}")
-        pages.write_text(conversation, as_script(conversation, data))
-        pages.write(
-            in_order[place - 1],
+        site.document(
+            "findings",
+            _document(place),
             "judged_finding.html.j2",
+            talk=conversation_of_finding(excerpt, oracle=f"reference {profile}"),
             pattern=patterns[signature_of(likeness(excerpt.finding))],
             finding=excerpt.finding,
             row=_row(excerpt.finding, addresses),
-            conversation=conversation,
             profile=profile,
             has_bytes=any(each.answer_raw for each in excerpt.said),
             beside=Beside(previous=around[place - 1], next=around[place + 1]),

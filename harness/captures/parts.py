@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Final, TypeAlias
 
-from harness.captures.exchanges import Row
+from harness.captures.rows import Row
 
 PART: Final = 2_000
 """Exchanges after which a place to cut is searched for."""

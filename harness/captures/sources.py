@@ -1,27 +1,46 @@
 """The files that are judged: captures, and journals of taps."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from harness.captures.exchanges import ConnectionReader, Content, Row
-from harness.captures.files import first_packet_ms, is_capture, packets_of
-from harness.captures.framing import entries_of
+from harness.captures.connection import ConnectionReader
 from harness.captures.notes import Notes
-from harness.captures.segments import segments_of
-from harness.captures.streams import pieces_of
-from harness.results.errors import ReportError
-from harness.tap.journal import JOURNAL, MAGIC, Beginning, Entry, Kind, Opening, next_entry, open_journal
+from harness.captures.rows import Row
+from harness.results.run_kinds import is_clients_folder
+from harness.results.stored_data import ReportError
+from harness.tap.journal import (
+    JOURNAL,
+    MAGIC,
+    Beginning,
+    Closing,
+    Endpoint,
+    Entry,
+    Kind,
+    Opening,
+    next_entry,
+    open_journal,
+)
+from harness.tap.reading import refuse_cut_short
+from harness.trace.events import TraceHeader
 from harness.trace.files import RunFolder
-from harness.trace.schema import TraceError, from_json, json_object
+from harness.trace.schema import TraceError, from_json
 
-# As in `exchanges`: Python 3.11 looks up members of an enumeration slowly.
+# Python 3.11 looks up members of an enumeration slowly, and these are compared with each entry.
 _OPENED: Final = Kind.OPENED
 _CLOSED: Final = Kind.CLOSED
-_GONE: Final = Kind.GONE
+_REQUEST: Final = Kind.REQUEST_BYTES
+_REQUEST_LEFT_OUT: Final = Kind.REQUEST_BYTES_LEFT_OUT
+_RESPONSE: Final = Kind.RESPONSE_BYTES
+_RESPONSE_LEFT_OUT: Final = Kind.RESPONSE_BYTES_LEFT_OUT
+_MAGICS: Final = frozenset(
+    bytes.fromhex(each)
+    for each in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "a1b2cd34", "34cdb2a1", "0a0d0d0a")
+)
+"""The beginnings of pcap files, of seconds in all forms and byte orders, and of pcapng."""
 CONVERSATION: Final = "capture"
 """The name of the conversation that all connections of a judgement are part of."""
 _IN_MS: Final = 1_000.0
@@ -52,7 +71,7 @@ def sources_of(paths: Sequence[Path]) -> Sources:
     for path in _files(paths):
         with path.open("rb") as file:
             begin = file.read(len(MAGIC))
-        if is_capture(begin):
+        if _is_capture(begin):
             captures.append(path)
         elif begin == MAGIC:
             journals.append(path)
@@ -60,40 +79,63 @@ def sources_of(paths: Sequence[Path]) -> Sources:
             unread.append(f"{path}: no capture: it begins like neither pcap nor pcapng, nor a tap's journal")
     if not captures and not journals:
         raise TraceError("\n".join(unread))
-    began = [*map(first_packet_ms, captures), *map(_started_ms, journals)]
+    began = [*map(_began_ms, captures), *map(_started_ms, journals)]
     return Sources(
         captures=tuple(captures), journals=tuple(journals), unread=tuple(unread), began_ms=min(began)
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TappedBroker:
-    """What a tap recorded of the broker that it tapped."""
+class Recording:
+    """Files that were recorded of one broker or cluster, and are judged together."""
 
-    profile: str
-    broker_config: Mapping[str, str]
-    """All properties that the broker named, not only the coordinator's."""
+    files: tuple[Path, ...]
+    header: TraceHeader | None = None
+    """What the run's folder says of the broker; None if the files are in no run's folder."""
+    is_whole: bool = False
+    """Whether it is known to have everything that was ever sent about its groups."""
+    run: RunFolder | None = None
+    """The tap's run, which gets the results."""
+    damages: tuple[str, ...] = ()
+    """What a journal lacks without that its bytes show it."""
 
 
-def tapped_broker(paths: Sequence[Path]) -> TappedBroker | None:
-    """Return which broker all files were recorded from; None if that is not known, or if there are several.
+def recordings_of(paths: Sequence[Path]) -> tuple[Recording, ...]:
+    """Sort files, and the journals in folders, by what they were recorded of.
 
     Raises:
         ReportError: a file does not exist, or a folder has no journal.
-        TraceError: a tap's header is damaged.
+        TraceError: a tap's header is damaged, or its journal lacks entries that it once had.
     """
-    found: list[TappedBroker] = []
+    found: dict[object, Recording] = {}
     for path in _files(paths):
-        folder, target = RunFolder(path.parent.parent.parent), path.parent.name
-        if path.name != JOURNAL or not folder.headers_json(target).is_file():
-            return None
-        for header in folder.read_headers(target):
-            config = json_object(
-                header.broker_config, where=f"{folder.headers_json(target)}: `broker_config`"
-            )
-            properties = {name: str(value) for name, value in config.items()}
-            found.append(TappedBroker(profile=header.profile, broker_config=properties))
-    return found[0] if found and all(each == found[0] for each in found) else None
+        each = _recording(path)
+        header = each.header
+        key = None if header is None else (header.target, header.profile, header.broker_config, each.is_whole)
+        known = found.setdefault(key, each)
+        if known is not each:
+            damages = known.damages + each.damages
+            found[key] = replace(known, files=(*known.files, path), damages=damages)
+    return tuple(found.values())
+
+
+def _recording(path: Path) -> Recording:
+    run, target = RunFolder(path.absolute().parent.parent.parent.parent), path.parent.name
+    if path.name != JOURNAL or not run.headers_json(target).is_file():
+        return Recording(files=(path,))
+    is_tap, footer = not is_clients_folder(run.path), run.read_footer()
+    damages: tuple[str, ...] = ()
+    if is_tap and footer is not None:
+        try:
+            refuse_cut_short(path, run.path, target, footer)
+        except TraceError as error:
+            damages = (str(error),)
+    header = next(iter(run.read_headers(target)), None)
+    if header is None:
+        raise TraceError(f"{run.headers_json(target)}: contains no header")
+    return Recording(
+        files=(path,), header=header, is_whole=not is_tap, run=run if is_tap else None, damages=damages
+    )
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
@@ -109,6 +151,17 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
             raise ReportError(f"{path}: there is no such file")
 
 
+def _is_capture(begin: bytes) -> bool:
+    """Return whether a file that begins with these bytes is a capture."""
+    return begin[:4] in _MAGICS
+
+
+def _began_ms(path: Path) -> float:
+    from harness.captures.files import first_packet_ms  # noqa: PLC0415 - dpkt is an extra that runs do without
+
+    return first_packet_ms(path)
+
+
 def _started_ms(path: Path) -> float:
     """Return when a tap began, since 1970; 0 if its journal does not contain the time."""
     with open_journal(path) as file:
@@ -122,18 +175,47 @@ def _started_ms(path: Path) -> float:
 
 def rows_of_captures(sources: Sources, ports: frozenset[int], notes: Notes) -> Iterator[Row]:
     """Yield all rows in the captures that replays need."""
-    packets = packets_of(sources.captures, notes, began_ms=sources.began_ms)
-    yield from rows_of_entries(
-        entries_of(pieces_of(segments_of(packets, ports, notes), notes), notes, conversation=CONVERSATION),
-        notes,
-    )
+    if sources.captures:
+        from harness.captures.streams import rows_of_packets  # noqa: PLC0415 - likewise
+
+        yield from rows_of_packets(sources.captures, ports, notes, began_ms=sources.began_ms)
 
 
 def rows_of_journal(sources: Sources, place: int, notes: Notes) -> Iterator[Row]:
     """Yield all rows in one of the journals that replays need; a damaged journal is read up to the damage."""
     path = sources.journals[place]
     since_ms = _started_ms(path) - sources.began_ms
-    yield from rows_of_entries(_entries(path, notes), notes, since_ms=since_ms, prefix=f"{place + 1}:")
+    open_now: dict[int, ConnectionReader] = {}
+    closed: deque[tuple[float, int]] = deque()
+    for entry in _entries(path, notes):
+        while closed and closed[0][0] < entry.at_ms - _LATE_MS:
+            yield from open_now.pop(closed.popleft()[1]).end()
+        if entry.kind is _OPENED:
+            opening = from_json(Opening, entry.content, where="a journal")
+            name = f"{place + 1}:{entry.connection} {opening.address} from {opening.client}"
+            open_now[entry.connection] = ConnectionReader(name, notes, since_ms=since_ms)
+            notes.connections += 1
+        reader = open_now.get(entry.connection)
+        if reader is not None:
+            yield from _taken(reader, entry)
+            if entry.kind is _CLOSED:
+                closed.append((entry.at_ms, entry.connection))
+    for reader in open_now.values():
+        yield from reader.end()
+
+
+def _taken(reader: ConnectionReader, entry: Entry) -> Iterator[Row]:
+    kind, at_ms = entry.kind, entry.at_ms
+    if kind is _REQUEST:
+        yield from reader.take(Endpoint.CLIENT, entry.content, at_ms)
+    elif kind is _RESPONSE:
+        yield from reader.take(Endpoint.BROKER, entry.content, at_ms)
+    elif kind is _REQUEST_LEFT_OUT:
+        yield from reader.take(Endpoint.CLIENT, b"", at_ms, left_out=entry.left_out_bytes)
+    elif kind is _RESPONSE_LEFT_OUT:
+        yield from reader.take(Endpoint.BROKER, b"", at_ms, left_out=entry.left_out_bytes)
+    elif kind is _CLOSED:
+        reader.closed(from_json(Closing, entry.content, where="a journal").side, at_ms)
 
 
 def _entries(path: Path, notes: Notes) -> Iterator[Entry]:
@@ -148,49 +230,3 @@ def _entries(path: Path, notes: Notes) -> Iterator[Entry]:
         if why:
             where = f"damaged behind byte {file.tell()} of {size}"
             notes.damages.append(f"{path}: {where}: {why}; read up to there")
-
-
-def rows_of_entries(
-    entries: Iterable[Entry], notes: Notes, *, since_ms: float = 0.0, prefix: str = ""
-) -> Iterator[Row]:
-    """Yield all rows in streams of frames that replays need.
-
-    Args:
-        entries: the entries of a tap's journal, or in its form.
-        notes: contains the gaps of each connection; connections are counted here.
-        since_ms: when the entries begin, since the first of all files.
-        prefix: the prefix of connection names; if it is set, connections are numbered and counted.
-    """
-    open_now: dict[int, ConnectionReader] = {}
-    closed: deque[tuple[float, int]] = deque()
-    for entry in entries:
-        while closed and closed[0][0] < entry.at_ms - _LATE_MS:
-            yield from _ended(open_now, closed.popleft()[1], notes)
-        if entry.kind is _OPENED:
-            open_now[entry.connection] = _opened(entry, prefix)
-            notes.connections += 1 if prefix else 0
-        elif entry.kind is _GONE:
-            yield from _ended(open_now, entry.connection, notes)
-        elif entry.connection in open_now:
-            yield from open_now[entry.connection].take(entry, since_ms)
-        if entry.kind is _CLOSED and prefix:
-            closed.append((entry.at_ms, entry.connection))
-    for connection in list(open_now):
-        yield from _ended(open_now, connection, notes)
-
-
-def _opened(entry: Entry, prefix: str) -> ConnectionReader:
-    opening = from_json(Opening, entry.content, where="a journal")
-    name = f"{prefix}{entry.connection} {opening.address} from {opening.client}"
-    return ConnectionReader(name=name if prefix else opening.broker)
-
-
-def _ended(open_now: dict[int, ConnectionReader], connection: int, notes: Notes) -> Iterator[Row]:
-    reader = open_now.pop(connection, None)
-    if reader is not None:
-        yield from reader.end(_gaps(notes, reader.name))
-
-
-def _gaps(notes: Notes, name: str) -> tuple[Content, ...]:
-    found = notes.gaps.get(name, ())
-    return tuple((gap.since_ms, gap.until_ms, gap.is_before) for gap in found)

@@ -1,29 +1,39 @@
 """Reassemble the two streams of each connection from segments: in order, once, and with the bytes lost."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from pathlib import Path
 from typing import Final, TypeAlias
 
+from harness.captures.connection import ConnectionReader
+from harness.captures.files import packets_of
 from harness.captures.notes import Notes
-from harness.captures.segments import Address, Segment, in_words
+from harness.captures.rows import Row
+from harness.captures.segments import Address, Segment, in_words, segments_of
 from harness.tap.journal import Endpoint
 
 _WAITING_BYTES_MAX: Final = 1 << 22
 """The most bytes of one direction that wait behind missing ones; larger than any window that brokers use."""
 _WAITING_SEGMENTS_MAX: Final = 1 << 12
+_OPEN_MAX: Final = 4_000
+"""How many connections of a kind that have not ended are followed; beyond that, the one idle for longest is
+given up."""
+_COUNTED_MAX: Final = 10_000
+"""Of how many pairs of addresses the connections are counted."""
 _SEQUENCES: Final = 1 << 32
 _HALF: Final = 1 << 31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """The first segment of a connection was captured."""
+    """A connection was opened on which something was captured."""
 
     connection: int
     at_ms: float
     name: str
-    """Broker and client, and the ordinal of the connection between them from the second on."""
+    """Broker and client, and the ordinal of the connection between them from the second on; it is unique."""
     client: str
     broker: str
     is_whole: bool
@@ -61,6 +71,8 @@ class Gone:
 
 
 Happening: TypeAlias = Opened | Piece | Ended | Gone
+_Ends: TypeAlias = tuple[Address, Address]
+"""The addresses of client and broker."""
 
 
 @dataclass(slots=True)
@@ -74,6 +86,8 @@ class _Direction:
     """The position up to which the other side has acknowledged all bytes."""
     waiting: dict[int, bytes] = field(default_factory=dict)
     """Data that came out of order, by position."""
+    places: list[int] = field(default_factory=list)
+    """A heap of these positions."""
     waiting_bytes: int = 0
     end: int | None = None
     """The position after the last byte, if it is known."""
@@ -95,6 +109,8 @@ class _Direction:
             return
         if begin > self.position and len(data) > len(self.waiting.get(begin, b"")):
             self.waiting_bytes += len(data) - len(self.waiting.get(begin, b""))
+            if begin not in self.waiting:
+                heappush(self.places, begin)
             self.waiting[begin] = data
         elif begin <= self.position:
             yield 0, self._advance(data[self.position - begin :])
@@ -102,12 +118,12 @@ class _Direction:
         if begin > self.position and begin <= self.acknowledged:
             yield from self.lose_up_to(begin)
         if self.waiting_bytes > _WAITING_BYTES_MAX or len(self.waiting) > _WAITING_SEGMENTS_MAX:
-            yield from self.lose_up_to(min(self.waiting))
+            yield from self.lose_up_to(self.places[0])
 
     def lose_up_to(self, end: int) -> Iterator[tuple[int, bytes]]:
         """Give up the missing bytes before a position: the capture lacks them."""
         while self.position < end:
-            place = min([end, *self.waiting])
+            place = min([end, *self.places[:1]])
             lost = place - self.position
             self._skip(lost)
             yield lost, b""
@@ -116,11 +132,12 @@ class _Direction:
     def lose_all(self) -> Iterator[tuple[int, bytes]]:
         """Give up all missing bytes."""
         while self.waiting:
-            yield from self.lose_up_to(min(self.waiting))
+            yield from self.lose_up_to(self.places[0])
         yield from self.lose_up_to(self.acknowledged if self.end is None else self.end)
 
     def _ready(self) -> Iterator[tuple[int, bytes]]:
-        while self.waiting and (begin := min(self.waiting)) <= self.position:
+        while self.places and self.places[0] <= self.position:
+            begin = heappop(self.places)
             data = self.waiting.pop(begin)
             self.waiting_bytes -= len(data)
             if begin + len(data) > self.position:
@@ -138,13 +155,22 @@ class _Direction:
 
 @dataclass(slots=True)
 class _Connection:
-    number: int
     opening_seq: int | None
     """The client's first sequence number, if its SYN was captured."""
+    opened: Opened
+    is_announced: bool = False
+    """Whether `opened` was yielded; it is not before there is something else to yield."""
     directions: dict[Endpoint, _Direction] = field(
         default_factory=lambda: {Endpoint.CLIENT: _Direction(), Endpoint.BROKER: _Direction()}
     )
     is_ended: bool = False
+    speakers: set[Endpoint] = field(default_factory=set)
+    """The sides that have sent data."""
+
+    @property
+    def number(self) -> int:
+        """Its number in the capture."""
+        return self.opened.connection
 
     def is_of_the_former(self, segment: Segment) -> bool:
         """Return whether a broker's segment is about an earlier connection with the same ports.
@@ -163,49 +189,69 @@ class _Connection:
 class _Streams:
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
-        self._open: dict[tuple[Address, Address], _Connection] = {}
-        self._names: Counter[str] = Counter()
+        self._open: tuple[OrderedDict[_Ends, _Connection], ...] = tuple(OrderedDict() for _ in range(3))
+        """By the number of sides that have sent data, the connection that was idle longest first: so port
+        scans, and clients that get no answer, give up none on which brokers answer."""
+        self._counts: dict[str, int] = {}
         self._now_ms = 0.0
 
     def take(self, segment: Segment) -> Iterator[Happening]:
         self._now_ms = segment.at_ms
         key = (segment.client, segment.broker)
         is_new = segment.is_syn and segment.side is Endpoint.CLIENT
-        connection = self._open.get(key)
+        connection = next((each.pop(key) for each in self._open if key in each), None)
         if connection is not None and is_new and connection.opening_seq != segment.seq:
-            yield from self._give_up(self._open.pop(key))
+            yield from self._give_up(connection)
             connection = None
         if connection is None:
             if not (is_new or segment.data):
                 return
-            connection = self._open[key] = self._opened(segment, is_new=is_new)
-            yield Opened(
-                connection=connection.number,
-                at_ms=self._now_ms,
-                name=self._name(segment),
-                client=in_words(segment.client),
-                broker=in_words(segment.broker),
-                is_whole=is_new,
-            )
-        if connection.is_of_the_former(segment):
-            return
-        yield from self._follow(connection, segment)
-        if segment.is_rst or all(each.is_over for each in connection.directions.values()):
-            yield from self._give_up(self._open.pop(key))
+            connection = self._opened(segment, is_new=is_new)
+        if not connection.is_of_the_former(segment):
+            yield from self._announced(connection, self._follow(connection, segment))
+            if segment.is_rst or all(each.is_over for each in connection.directions.values()):
+                yield from self._give_up(connection)
+                return
+        alike = self._open[len(connection.speakers)]
+        alike[key] = connection
+        if len(alike) > _OPEN_MAX:
+            yield from self._give_up(alike.popitem(last=False)[1])
 
     def finish(self) -> Iterator[Happening]:
         """Give up the missing bytes of all connections at the end of the capture."""
-        for connection in self._open.values():
+        opened = (connection for alike in self._open for connection in alike.values())
+        for connection in sorted(opened, key=lambda each: each.number):
             yield from self._give_up(connection)
 
-    def _name(self, segment: Segment) -> str:
-        name = f"{in_words(segment.broker)} from {in_words(segment.client)}"
-        self._names[name] += 1
-        return name if self._names[name] == 1 else f"{name}, its connection {self._names[name]}"
+    def _announced(
+        self, connection: _Connection, happenings: Iterable[Piece | Ended]
+    ) -> Iterator[Opened | Piece | Ended]:
+        """Yield what happens on a connection, and before the first of it that the connection was opened."""
+        for each in happenings:
+            if not connection.is_announced:
+                connection.is_announced = True
+                yield replace(connection.opened, name=self._name(connection.opened))
+            yield each
+
+    def _name(self, opened: Opened) -> str:
+        name = f"{opened.broker} from {opened.client}"
+        count = self._counts.get(name, 0) + 1
+        if count == 1 and len(self._counts) >= _COUNTED_MAX:
+            return f"{name}, connection {opened.connection} of all"
+        self._counts[name] = count
+        return name if count == 1 else f"{name}, its connection {count}"
 
     def _opened(self, segment: Segment, *, is_new: bool) -> _Connection:
         self._notes.connections += 1
-        return _Connection(self._notes.connections, segment.seq if is_new else None)
+        opened = Opened(
+            connection=self._notes.connections,
+            at_ms=self._now_ms,
+            name="",
+            client=in_words(segment.client),
+            broker=in_words(segment.broker),
+            is_whole=is_new,
+        )
+        return _Connection(segment.seq if is_new else None, opened)
 
     def _follow(self, connection: _Connection, segment: Segment) -> Iterator[Piece | Ended]:
         mine = connection.directions[segment.side]
@@ -217,6 +263,8 @@ class _Streams:
         begin = segment.seq + 1 if segment.is_syn else segment.seq
         if mine.next_seq is None and not segment.is_rst:
             mine.next_seq = begin % _SEQUENCES
+        if segment.data:
+            connection.speakers.add(segment.side)
         if segment.data and mine.next_seq is not None:
             yield from self._pieces(connection, segment.side, mine.take(begin, segment.data))
         if segment.is_fin and mine.next_seq is not None:
@@ -238,8 +286,9 @@ class _Streams:
 
     def _give_up(self, connection: _Connection) -> Iterator[Happening]:
         for side, direction in connection.directions.items():
-            yield from self._pieces(connection, side, direction.lose_all())
-        yield Gone(connection=connection.number)
+            yield from self._announced(connection, self._pieces(connection, side, direction.lose_all()))
+        if connection.is_announced:
+            yield Gone(connection=connection.number)
 
     def _pieces(
         self, connection: _Connection, side: Endpoint, parts: Iterable[tuple[int, bytes]]
@@ -257,3 +306,27 @@ def pieces_of(segments: Iterable[Segment], notes: Notes) -> Iterator[Happening]:
     for segment in segments:
         yield from streams.take(segment)
     yield from streams.finish()
+
+
+def rows_of_packets(
+    captures: Sequence[Path], ports: frozenset[int], notes: Notes, *, began_ms: float
+) -> Iterator[Row]:
+    """Yield all rows in captures that replays need."""
+    packets = packets_of(captures, notes, began_ms=began_ms)
+    yield from rows_of_streams(pieces_of(segments_of(packets, ports, notes), notes), notes)
+
+
+def rows_of_streams(happenings: Iterable[Happening], notes: Notes) -> Iterator[Row]:
+    """Yield all rows in the streams of connections, from their starts to their ends."""
+    open_now: dict[int, ConnectionReader] = {}
+    for each in happenings:
+        match each:
+            case Opened():
+                reader = open_now[each.connection] = ConnectionReader(each.name, notes)
+                reader.is_captured(each.at_ms, is_whole=each.is_whole)
+            case Piece():
+                yield from open_now[each.connection].take(each.side, each.data, each.at_ms, lost=each.lost)
+            case Ended():
+                open_now[each.connection].closed(each.side, each.at_ms)
+            case Gone():
+                yield from open_now.pop(each.connection).end()

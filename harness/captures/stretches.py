@@ -2,20 +2,24 @@
 
 A stretch begins where the recording alone shows the group's state: the members since the last rebalance, and
 the committed offsets. It begins before the first answer that counts, so that every member has sent a
-heartbeat by then and its session expires in the reference when it expires in the broker.
+heartbeat by then and its session expires in the reference when it expires in the broker. The cause of a
+refusal may be as old as the recording, so a stretch is also given what is known of the clients by then.
 """
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from math import inf
 from typing import Final
 
-from harness.captures.exchanges import Row, exchange_of
 from harness.captures.facts import Facts
 from harness.captures.parts import Quiet
-from harness.invariants.exchange import text
-from harness.replay.exchange import Exchange
-from harness.replay.history import conversation_of, operation_of
+from harness.captures.rows import Row, exchange_of
+from harness.invariants.blame import Blame
+from harness.invariants.exchange import Exchange, text
+from harness.replay.history import conversation_of
 from harness.replay.seeds import Seed, SeedGroup, SeedOffset, TopicPartition, last_group, offsets_after
 
 STRETCH: Final = 200_000
@@ -43,6 +47,8 @@ class Start:
     """How many exchanges of the group come before the stretch."""
     counts_after_ms: float
     """Requests up to this time count for the previous stretch."""
+    blame: Blame
+    """What all exchanges up to that time show of the clients."""
 
 
 def stretches_of(
@@ -116,6 +122,9 @@ class _Scout:
     _seed: Seed | None = None
     _warm_count: int = 0
     _unheard: set[str] = field(default_factory=set)
+    _blame: Blame | None = None
+    _answers: list[tuple[float, int, Exchange]] = field(default_factory=list)
+    """Exchanges whose answers come after the last request: when, and their place in the conversation."""
 
     def cut_before(self, row: Row) -> tuple[Start, list[Row]] | None:
         """Process the next row; if a stretch begins with it, return its start and its first rows."""
@@ -138,12 +147,15 @@ class _Scout:
         self._settle()
         if self._seed is not None and not self._unheard:
             assert self._first is not None, "something was warmed up"
+            assert self._blame is not None, "a cut follows an exchange"
+            self._take_answers(row.asked_ms)
             start = Start(
                 seed=self._seed,
                 member_ids=frozenset(each.member_id for each in (self._group.members if self._group else ())),
                 first=self._first,
                 number=self._warm_count,
                 counts_after_ms=self._last_ms,
+                blame=deepcopy(self._blame),
             )
             rows = [*self._warm_up, row]
             self._forget_warm_up()
@@ -169,6 +181,8 @@ class _Scout:
             self._is_settled = True
 
     def _follow(self, row: Row) -> None:
+        exchange = exchange_of(row, 0)
+        self._explain(row, exchange)
         api, version, answer = row.content[5], row.content[6], row.content[9]
         if len(self._warm_up) > _WARM_UP_MAX:
             self._forget_warm_up()
@@ -177,30 +191,43 @@ class _Scout:
         if answer is None or row.content[8] is None:
             self._lose()
         elif api == "Heartbeat":
-            self._hear(row, version, answer)
+            self._hear(exchange, version, answer)
         elif api in _MEMBERSHIP:
-            self._changes.append(exchange_of(row, 0))
+            self._changes.append(exchange)
             self._is_settled, self._group = False, None
             self._forget_warm_up()
         elif api in ("OffsetCommit", "OffsetFetch"):
-            self._note_offsets(row)
+            self._note_offsets(row, exchange)
         else:
             self._lose()
 
-    def _hear(self, row: Row, version: int, answer: bytes) -> None:
+    def _explain(self, row: Row, exchange: Exchange) -> None:
+        """Note what an exchange shows of its client; its refusals are found when its stretch is judged."""
+        self._blame = self._blame or Blame(group=row.group, is_whole=self.is_whole)
+        if row.group not in exchange.groups and not exchange.fault:
+            return
+        self._take_answers(row.asked_ms)
+        deque(self._blame.asked(exchange), maxlen=0)
+        if exchange.answer is not None:
+            heappush(self._answers, (exchange.answered_ms, self._count, exchange))
+
+    def _take_answers(self, until_ms: float) -> None:
+        while self._blame is not None and self._answers and self._answers[0][0] < until_ms:
+            deque(self._blame.answered(heappop(self._answers)[2]), maxlen=0)
+
+    def _hear(self, exchange: Exchange, version: int, answer: bytes) -> None:
         at = _ERROR_AT.get(version)
         if at is None or answer[at : at + len(_FINE)] != _FINE:
             self._group = None
             self._forget_warm_up()
         elif self._unheard:
-            self._unheard.discard(text(exchange_of(row, 0).request or {}, "member_id"))
+            self._unheard.discard(text(exchange.request, "member_id"))
 
-    def _note_offsets(self, row: Row) -> None:
-        exchange = exchange_of(row, 0)
-        if exchange.request is None or exchange.answer is None:
+    def _note_offsets(self, row: Row, exchange: Exchange) -> None:
+        if exchange.fault or exchange.answer is None:
             self._lose()
             return
-        found = offsets_after(operation_of(exchange, 0, {}), row.group, self.facts.topics.topic_names)
+        found = offsets_after(exchange, row.group, self.facts.topics.topic_names)
         if row.content[5] == "OffsetFetch":
             for each in found:
                 self._offsets.setdefault((each.topic, each.partition), each)
@@ -222,3 +249,5 @@ class _Scout:
         self.is_lost = True
         self._forget_warm_up()
         self._changes.clear()
+        self._answers.clear()
+        self._blame = None

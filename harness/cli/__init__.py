@@ -10,14 +10,12 @@ import typer
 from typer.exceptions import TyperException
 
 from harness import __version__
-from harness.cli.command_config import COMMAND_CONFIG
 from harness.cli.commands import EXAMPLES, add_commands
+from harness.cli.global_options import ANSWER_MIB, COMMAND_CONFIG, JAR_LOCK, MAVEN_MIRROR, PAGE_MIB, TRACE_MIB
 from harness.cli.interrupts import end_at_once_from_now_on, is_interruption, take_signals
-from harness.cli.jar_lock import JAR_LOCK
-from harness.cli.limits import ANSWER_MIB, PAGE_MIB, TRACE_MIB
-from harness.cli.mirror import MAVEN_MIRROR
 from harness.cli.settings import SettingsError, apply_settings
 from harness.results.exit_code import ExitCode
+from harness.targets.secured.variables import take_secrets
 from harness.workers import collect_rarely
 
 app = typer.Typer(
@@ -60,6 +58,7 @@ def main() -> None:
     """Run the command line and end with one of the codes of `docs/exit-codes.md`, whatever happens."""
     take_signals()
     collect_rarely()
+    take_secrets()
     try:
         sys.exit(app(standalone_mode=False, default_map=apply_settings(Path.cwd())))
     except SettingsError as error:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -11,9 +12,10 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.suites_here import SUITES
-from harness.gate.client_impact import client_impact
+from harness.cli.options import SUITES
 from harness.orchestration.plan import PlanError, select_scripts
+from harness.results.client_impact import client_impact
+from harness.results.exit_code import ExitCode
 from harness.scenario.behaviours import load_behaviours
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect
@@ -22,6 +24,12 @@ from harness.targets.base.interface import TargetError
 from harness.targets.reference.behaviours import BehaviourSheet, behaviour_sheet, behaviour_sheets
 from harness.trace.clause import Clause
 
+_COVERAGE = typer.Option(
+    "--coverage", help="List the rows of the catalogue that a run's scenarios exercise: name its folder."
+)
+_MINIMUM = typer.Option(
+    min=0, max=100, help="With --coverage: the percentage of observable rows below which the exit code is 1."
+)
 _TITLES: Final = ("scenario", "APIs", "rows", "what it claims")
 
 
@@ -36,19 +44,23 @@ def list_scenarios(
     behaviours: Annotated[
         bool, typer.Option("--behaviours", help="List the reference's named behaviours instead.")
     ] = False,
+    coverage: Annotated[bool, _COVERAGE] = False,
+    minimum: Annotated[float, _MINIMUM] = 100.0,
     suites: Annotated[str, SUITES] = "suites",
-) -> None:
-    """List scenarios, each with its one-sentence claim; run nothing."""
+) -> ExitCode:
+    """List scenarios, each with its one-sentence claim, or the coverage of the catalogue; run nothing."""
+    if coverage:
+        return _list_coverage(patterns or [], minimum=minimum, as_json=as_json, suites=suites)
     if clauses:
         _list_clauses(load_clauses(suites).values(), patterns or ["*"], as_json=as_json)
-        return
+        return ExitCode.EXPECTED
     if behaviours:
         _list_behaviours(behaviour_sheets(), as_json=as_json)
-        return
+        return ExitCode.EXPECTED
     chosen = select_scripts(collect(suites), patterns or [])
     if as_json:
         typer.echo(json.dumps([_summary(script) for script in chosen.values()], indent=2, ensure_ascii=False))
-        return
+        return ExitCode.EXPECTED
     rows = [
         (script.id, " ".join(script.apis), " ".join(script.clauses), script.title)
         for script in chosen.values()
@@ -65,6 +77,17 @@ def list_scenarios(
         # A program that reads a pipe needs whole ids, and fields that it can split.
         typer.echo("\n".join("\t".join(row) for row in (_TITLES, *rows)))
     typer.echo(f"{len(chosen)} scenarios")
+    return ExitCode.EXPECTED
+
+
+def _list_coverage(named: Sequence[str], *, minimum: float, as_json: bool, suites: str) -> ExitCode:
+    if len(named) > 1:
+        raise PlanError("--coverage is of one run: name its folder, or nothing for the newest")
+    # Tables are an extra, and slow to import.
+    from harness.cli.coverage import list_coverage  # noqa: PLC0415 - see above
+
+    run = Path(named[0]) if named else None
+    return list_coverage(run, minimum=minimum, as_json=as_json, suites=suites)
 
 
 def _list_clauses(clauses: Iterable[Clause], patterns: Sequence[str], *, as_json: bool) -> None:

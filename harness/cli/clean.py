@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
 
 import typer
-from rich.console import Console
 
 from harness.cli.errors import ends_with_exit_code
 from harness.orchestration.plan import PlanError, parse_targets
@@ -18,6 +17,7 @@ from harness.targets.external.guard import Guard
 from harness.targets.external.namespace import MARK, Namespace, made, run_part
 from harness.targets.external.reach import reach
 from harness.targets.external.target import ExternalTarget
+from harness.terminal import Writer
 
 _AGE: Final = re.compile(r"(\d{1,6})([smhd])")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -54,7 +54,7 @@ def clean(
         return found.at < before if run is None else found.run_part == run_part(run)
 
     cleaned = asyncio.run(_clean(parsed, is_ours))
-    Console().print(str(cleaned), markup=False, highlight=False, soft_wrap=True)
+    Writer().say(str(cleaned))
     return ExitCode.TEMPORARY_FAILURE if cleaned.left else ExitCode.EXPECTED
 
 

@@ -10,13 +10,18 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from harness.cli.clients_beside import open_for_clients, render_again, specs_of, with_an_address
-from harness.cli.dry_run import DRY_RUN, list_only
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.run_folder import RUN_ID, refuse_taken, telling_of_interruption
-from harness.cli.wide_console import wide_console
+from harness.cli.options import (
+    DRY_RUN,
+    EXPECT,
+    RUN_ID,
+    SUITES,
+    list_only,
+    refuse_taken,
+    telling_of_interruption,
+)
 from harness.clients.choice import LIBRARY_FORMS, choose_libraries, is_library
 from harness.clients.collect import collect_client_scripts, select_client_scripts
 from harness.clients.known_ids import known_ids
@@ -26,15 +31,14 @@ from harness.clients.run import JOBS, ClientsPlan, Tell, drive
 from harness.clients.soak_group import GROUPS, RECORDS_PER_S
 from harness.clients.soak_run import soak_all
 from harness.clients.steps import ClientScript
-from harness.orchestration.expectation_files import expectation_files
 from harness.orchestration.external import announcement, outline
 from harness.orchestration.judging import read_expectations
-from harness.orchestration.plan import PlanError, new_run_id, parse_targets
-from harness.orchestration.progress import ProgressDisplay, plainly
+from harness.orchestration.plan import PlanError, expectation_files, new_run_id, parse_targets
 from harness.report.site.clients_soak import read_soaks, soak_exit_code, soak_site
 from harness.results.client_results import load_clients
 from harness.results.exit_code import ExitCode
 from harness.scenario.errors import ScenarioError
+from harness.terminal import ProgressDisplay, Writer, plain
 
 _SCRIPTS = typer.Argument(help="Client scripts by id or glob; all if none is given.", show_default=False)
 _TARGET = typer.Option("--target", "-t", help="What to run on; may be repeated.")
@@ -47,11 +51,9 @@ _INTO = typer.Option(
 )
 _COMPARE = typer.Option(help="Also run the scripts on the reference, and compare.")
 _TAP = typer.Option(help="Record every byte between clients and brokers, and check the invariants.")
-_SUITES = typer.Option(help="The Python package with the scripts.")
 _CONFIRM = typer.Option(
     help="Run scripts with unexpected results again; a difference that does not recur is flaky."
 )
-_EXPECT = typer.Option(help="A further expectation file; may be repeated.", exists=True, dir_okay=False)
 _SOAK = typer.Option(min=0, help="Seconds of load and disturbances, instead of scripts.", show_default=False)
 _SEED = typer.Option(help="The seed that decides what happens in a soak, and when.")
 _SOAK_GROUP = typer.Option(
@@ -75,8 +77,8 @@ def clients(
     out: Annotated[Path, _OUT] = Path("reports", "clients"),
     into: Annotated[Path | None, _INTO] = None,
     run_id: Annotated[str | None, RUN_ID] = None,
-    suites: Annotated[str, _SUITES] = "suites",
-    expect: Annotated[list[Path] | None, _EXPECT] = None,
+    suites: Annotated[str, SUITES] = "suites",
+    expect: EXPECT = None,
     confirm: Annotated[bool, _CONFIRM] = True,
     soak: Annotated[float, _SOAK] = 0.0,
     seed: Annotated[int, _SEED] = 0,
@@ -85,7 +87,7 @@ def clients(
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> ExitCode:
     """Run client scripts with real clients, and compare the results with the scripts and the reference."""
-    console = wide_console()
+    writer = Writer()
     _check(client or [], into, soak, soak_group or [])
     beside = None if into is None else open_for_clients(into)
     specs = target or (["reference-tcp"] if beside is None else with_an_address(specs_of(beside)))
@@ -103,19 +105,19 @@ def clients(
         jobs=jobs,
         beside=beside,
     )
-    _announce(plan, console, dry_run=dry_run)
+    _announce(plan, writer, dry_run=dry_run)
     # Last, because jars of Java's client may have to be fetched: errors in the options are reported first.
-    plan = replace(plan, libraries=_libraries(client or [], console))
+    plan = replace(plan, libraries=_libraries(client or [], writer))
     if dry_run:
-        return _print_dry_run(plan, console)
+        return _print_dry_run(plan, writer)
     with telling_of_interruption(beside or plan.folder.path, "report"):
         if soak:
             how = partial(soak_all, groups=tuple(soak_group or GROUPS), records_per_s=soak_rate)
-            return _soak(plan, partial(how, plan, soak, seed), console)
-        return _carry_out(plan, console)
+            return _soak(plan, partial(how, plan, soak, seed), writer)
+        return _carry_out(plan, writer)
 
 
-def _announce(plan: ClientsPlan, console: Console, *, dry_run: bool) -> None:
+def _announce(plan: ClientsPlan, writer: Writer, *, dry_run: bool) -> None:
     """Print what will be done to external brokers; refuse to run there without the tap that protects them."""
     if not dry_run:
         refuse_taken(plan.folder.path)
@@ -123,47 +125,45 @@ def _announce(plan: ClientsPlan, console: Console, *, dry_run: bool) -> None:
         if target.is_external and not plan.taps:
             raise PlanError(f"{target.spec} has others' things, which the tap guards: leave --no-tap out")
         if target.is_external:
-            plainly(console)(announcement(target, topics="topics"))
+            writer.say(announcement(target, topics="topics"))
 
 
-def _print_dry_run(plan: ClientsPlan, console: Console) -> ExitCode:
-    code = list_only(plan.targets, console, lambda _: outline(plan.run_id))
+def _print_dry_run(plan: ClientsPlan, writer: Writer) -> ExitCode:
+    code = list_only(plan.targets, lambda _: outline(plan.run_id))
     for library in plan.libraries:
-        plainly(console)(
-            f"scripts with {library.name}: at most {len(plan.scripts)}, each with names of its own"
-        )
+        writer.say(f"scripts with {library.name}: at most {len(plan.scripts)}, each with names of its own")
     return code
 
 
-def _carry_out(plan: ClientsPlan, console: Console) -> ExitCode:
+def _carry_out(plan: ClientsPlan, writer: Writer) -> ExitCode:
     path = plan.folder.path
-    with ProgressDisplay(console) as display:
+    with ProgressDisplay(writer) as display:
         asyncio.run(drive(plan, display.target_says))
         if plan.beside is not None:
             render_again(plan.beside)
         else:
             write_report(path)
     run = load_clients(path)
-    print_results(console, run)
-    plainly(console)(f"Clients: {path}")
+    writer.say_beginning(partial(print_results, run=run), rest="the report has them all", keep=1)
+    writer.say(f"Clients: {path}")
     return run.exit_code
 
 
 def _soak(
-    plan: ClientsPlan, carry_out: Callable[[Tell], Coroutine[None, None, None]], console: Console
+    plan: ClientsPlan, carry_out: Callable[[Tell], Coroutine[None, None, None]], writer: Writer
 ) -> ExitCode:
-    with ProgressDisplay(console) as display:
+    with ProgressDisplay(writer) as display:
         asyncio.run(carry_out(display.target_says))
         run = load_clients(plan.folder.path)
         soak_site(run)
-    say = plainly(console)
+    lines = []
     for each in read_soaks(run):
         where = f"{each.target.spec}, {each.soak.library}"
-        for group in each.soak.groups:
-            say(f"{where}, {group.reported(each.soak.produced)}")
-        for says in each.unexpected:
-            say(f"{where}: {says}")
-    say(f"Clients: {plan.folder.path}")
+        reported = (group.reported(each.soak.produced) for group in each.soak.groups)
+        lines += [[plain(f"{where}, {says}")] for says in reported]
+        lines += [[plain(f"{where}: {says}")] for says in each.unexpected]
+    writer.say_some(lines, rest="the report has them all", keep=1)
+    writer.say(f"Clients: {plan.folder.path}")
     return soak_exit_code(run)
 
 
@@ -186,5 +186,5 @@ def _check(names: Sequence[str], into: Path | None, soak: float, groups: Sequenc
         raise PlanError("a soak has a run folder of its own: leave --into out")
 
 
-def _libraries(names: Sequence[str], console: Console) -> tuple[ClientLibrary, ...]:
-    return asyncio.run(choose_libraries(names, plainly(console)))
+def _libraries(names: Sequence[str], writer: Writer) -> tuple[ClientLibrary, ...]:
+    return asyncio.run(choose_libraries(names, writer.say))

@@ -1,4 +1,4 @@
-"""Run client scripts beside the wire suites of a run: on the same targets, in the same report."""
+"""Client scripts beside the wire suites of a run, and reports of runs of other kinds."""
 
 import asyncio
 import shlex
@@ -8,24 +8,26 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from rich.console import Console
-
 from harness.clients.choice import choose_libraries
 from harness.clients.collect import collect_client_scripts, select_client_scripts
-from harness.clients.report import write_conversations_beside
+from harness.clients.report import write_conversations_beside, write_report
 from harness.clients.run import ClientsPlan, Tell, drive
 from harness.gate.stored import open_run
+from harness.invariants.stored import check_run
 from harness.orchestration.plan import PlanError, parse_targets
-from harness.orchestration.progress import plainly
-from harness.report.exports.clients import brief_text
-from harness.report.model.client_verdicts import client_verdicts
+from harness.report.allure.terms import AllureLevel
+from harness.report.model.clients import brief_text
 from harness.report.render import render_all
 from harness.report.site.clients_soak import soak_exit_code
-from harness.results.client_results import ClientsRun, clients_folder, load_clients
+from harness.report.site.tap_page import tap_site
+from harness.results.client_judgements import client_verdicts
+from harness.results.client_results import clients_folder, load_clients
 from harness.results.exit_code import ExitCode
-from harness.results.run_kinds import open_folder
+from harness.results.run_kinds import is_clients_folder, open_folder, run_kind
 from harness.spark.archive_rows import ARCHIVE
 from harness.targets.base.interface import TargetError
+from harness.terminal import Writer, plain
+from harness.trace.completeness import refuse_cut_short
 from harness.trace.events import RunKind
 from harness.trace.files import RunFolder
 
@@ -33,9 +35,7 @@ _IN_PROCESS = "reference"
 _WITH_AN_ADDRESS = "reference-tcp"
 
 
-def plan_beside(
-    specs: Sequence[str], *, run_id: str, profile: str | None, suites: str, console: Console
-) -> ClientsPlan:
+def plan_beside(specs: Sequence[str], *, run_id: str, profile: str | None, suites: str) -> ClientsPlan:
     """Plan all client scripts, with all available libraries, on the targets of a run.
 
     The in-process reference has no address for clients, so its server replaces it.
@@ -47,7 +47,7 @@ def plan_beside(
     return ClientsPlan(
         run_id=run_id,
         scripts=select_client_scripts(collect_client_scripts(suites), []),
-        libraries=asyncio.run(choose_libraries([], plainly(console))),
+        libraries=asyncio.run(choose_libraries([], Writer().say)),
         targets=parse_targets(with_an_address(specs), profile=profile, guards_external=True),
         command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
         out=Path(),
@@ -71,24 +71,12 @@ def drive_beside(plan: ClientsPlan, run_dir: Path, tell: Tell) -> ExitCode:
     return load_clients(beside.folder.path).exit_code
 
 
-def print_clients(run_dir: Path, console: Console) -> None:
-    """Print the results of a run's client scripts, if it has any."""
-    folder = clients_folder(run_dir)
-    if folder is not None:
-        _print_brief(load_clients(folder), console)
-
-
-def print_clients_alone(run_dir: Path, console: Console) -> ExitCode:
+def print_clients_alone(run_dir: Path, writer: Writer) -> ExitCode:
     """Print the results of a run of client scripts alone, and return its exit code."""
     run = load_clients(run_dir)
-    _print_brief(run, console)
+    lines = [[plain(line)] for line in brief_text(run)]
+    writer.say_some(lines, rest="the report has them all", keep=1)
     return soak_exit_code(run) if run.soak_s else run.exit_code
-
-
-def _print_brief(run: ClientsRun, console: Console) -> None:
-    say = plainly(console)
-    for line in brief_text(run):
-        say(line)
 
 
 def open_for_clients(run_dir: Path) -> Path:
@@ -118,7 +106,7 @@ def specs_of(run_dir: Path) -> tuple[str, ...]:
 
 
 def render_again(run_dir: Path) -> None:
-    """Write the reports of a run again, if it has any; Spark's tables stay as they are.
+    """Write the reports of a run again, if it has any; the tables of its trend stay as they are.
 
     If the run is in the archive beside it, the archive is updated with the clients.
 
@@ -127,9 +115,16 @@ def render_again(run_dir: Path) -> None:
         TraceError: a journal is damaged.
     """
     _archive_again(RunFolder(run_dir))
-    if (run_dir / "tables").is_dir():
-        render_all(run_dir, allure=(run_dir / "allure-results").is_dir())
+    if (run_dir / "index.html").is_file():
+        render_all(run_dir, allure=_allure_of(run_dir))
         write_conversations_beside(run_dir)
+
+
+def _allure_of(run_dir: Path) -> AllureLevel:
+    """Return how much of a run Allure got."""
+    if (run_dir / "allure-results").is_dir():
+        return AllureLevel.ALL
+    return AllureLevel.LOOK if (run_dir / "allure").is_dir() else AllureLevel.OFF
 
 
 def _archive_again(folder: RunFolder) -> None:
@@ -143,3 +138,25 @@ def _archive_again(folder: RunFolder) -> None:
     archive = Archive(root=root)
     if folder.read_run().run_id in archive.run_ids():
         pack([folder], archive, clients_of=client_verdicts)
+
+
+def report_of_other_kind(run_dir: Path, writer: Writer) -> ExitCode | None:
+    """Render a run's folder again and return the run's exit code; None if it is a run of wire suites.
+
+    Raises:
+        ReportError: a file of the run is missing or damaged.
+        TraceError: a file of the run is damaged.
+    """
+    if is_clients_folder(run_dir):
+        index = write_report(run_dir)
+        code = print_clients_alone(run_dir, writer)
+    elif run_kind(run_dir) is RunKind.TAP:
+        folder = RunFolder(run_dir)
+        refuse_cut_short(folder)
+        check_run(folder)  # Violations on file may be incomplete, and nothing else shows how many there were.
+        index = tap_site(folder)
+        code = ExitCode.EXPECTED
+    else:
+        return None
+    writer.say(f"Report: {index}")
+    return code

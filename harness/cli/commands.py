@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 from typer.core import TyperCommand
+from typer.exceptions import TyperException
 from typing_extensions import override
 
-from harness.cli.command_config import take_behind
-from harness.cli.suites_here import find_suites_here
+from harness.cli.global_options import take_behind
 from harness.extras import remedy_for
 from harness.results.exit_code import ExitCode
 
@@ -22,113 +22,78 @@ if TYPE_CHECKING:
 
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "run": ("run:run", "Run scenarios on targets, judge the differences, and write a report."),
-    "list": ("catalogue:list_scenarios", "List scenarios, each with its one-sentence claim; run nothing."),
+    "list": (
+        "catalogue:list_scenarios",
+        "List scenarios, each with its one-sentence claim, or the coverage of the catalogue; run nothing.",
+    ),
     "explain": (
         "catalogue:explain",
         "Explain a scenario: its claim, the Kafka source that decides it, and its conversation.",
     ),
     "report": (
         "run:report",
-        "Judge a stored run again with today's expectations, and make its report anew.",
-    ),
-    "matrix": (
-        "matrix:matrix",
-        "Run many versions of Kafka, list what changes from each to the next, and explain it.",
-    ),
-    "mutate": (
-        "mutate:mutate",
-        "Put one fault at a time into the reference, and check that a scenario finds it.",
-    ),
-    "coverage": (
-        "coverage:coverage",
-        "List the rows of the catalogue that scenarios exercise; exit code 1 if there are too few.",
-    ),
-    "doctor": (
-        "doctor:doctor",
-        "Check this machine: what is there, what is missing, and what to do about it.",
-    ),
-    "bench": ("bench:bench", "Measure the reference, in process and over TCP, side by side with a broker."),
-    "bench-drive": (
-        "bench_drive:bench_drive",
-        "Measure whole runs on this machine: time, brokers, and wrong verdicts.",
-    ),
-    "bench-spark": (
-        "bench_spark:bench_spark",
-        "Measure the tables of many runs at several sizes, and find the planted differences.",
-    ),
-    "bench-judge": (
-        "bench_judge:bench_judge",
-        "Measure `judge` at several sizes, and find the planted lies.",
-    ),
-    "trend": (
-        "trend:trend",
-        "Put runs into the archive, and make tables and pages of all of them.",
-    ),
-    "gate": ("gate:gate", "Decide on a stored run: exit code 0 is green, any other says why not."),
-    "post": (
-        "post:post",
-        "Post the gate's decision to GitHub, as one comment on the pull request or as one issue.",
+        "Apply today's expectations to a stored run, or to shards joined, and make its report again.",
     ),
     "diff": (
         "diff:diff",
-        "Show what changes for clients between two runs, or two targets of one run; decide nothing.",
+        "Show what changes for clients between two runs, targets or versions of Kafka; decide nothing.",
     ),
-    "merge": (
-        "merge:merge",
-        "Join the shards of one plan into one run, and judge it; refuse runs of different plans.",
-    ),
-    "loading-table": (
-        "loading_table:loading_table",
-        "Print a Markdown table of what each version of each API answered while a coordinator loaded.",
-    ),
-    "race": (
-        "race:race",
-        "Send concurrent requests many times, and report answers that no order of them explains.",
+    "gate": ("gate:gate", "Decide on a stored run: exit code 0 is green, any other says why not."),
+    "expect": ("expect:expect", "Check, add and remove expectation entries (known differences)."),
+    "trend": ("trend:trend", "Put runs into the archive, and make tables and pages of all of them."),
+    "clients": (
+        "clients:clients",
+        "Run client scripts with real clients, and compare the results with the scripts and the reference.",
     ),
     "search": (
         "search:search",
         "Make conversations that nobody wrote, and explain what two sides answer differently.",
     ),
-    "replay": (
-        "replay:replay",
-        "Send the requests of a tapped target to the reference, and compare the answers.",
+    "race": (
+        "race:race",
+        "Send concurrent requests many times, and report answers that no order of them explains.",
     ),
+    "tap": ("tap:tap", "Record what any clients and a target say to each other, until Ctrl-C."),
     "judge": (
         "judge:judge",
-        "Compare a broker's answers in captures or taps with those of the reference.",
+        "Compare the answers in recordings with the reference, check runs' invariants, and name causes.",
     ),
     "clean": (
         "clean:clean",
         "Clean an external broker: delete the groups and topics, and abort the transactions, of killed runs.",
     ),
-    "clients": (
-        "clients:clients",
-        "Run client scripts with real clients, and compare the results with the scripts and the reference.",
+    "doctor": (
+        "doctor:doctor",
+        "Check this machine: what is there, what is missing, and what to do about it.",
     ),
-    "tap": ("tap:tap", "Record what any clients and a target say to each other, until Ctrl-C."),
-    "invariants": ("tap:invariants", "Look for broken invariants in the traces of stored runs."),
-    "images": (
-        "images:images",
-        "Build images of Kafka where no registry is reached; use them as `container:apache/kafka:VERSION`.",
-    ),
-    "expect": ("expect:expect", "Check, add and remove expectation entries (known differences)."),
 }
 """By name: the place of a command, and the first sentence of its help.
 
 The place is `module:name` in `harness.cli`: the name of a function, or of a `Typer` with its own commands.
 """
-
-
 PANELS: Final[Mapping[str, tuple[str, ...]]] = {
-    "Run and look": ("run", "list", "explain", "report", "clients", "merge", "clean"),
-    "Decide and compare": ("gate", "post", "diff", "matrix", "expect", "trend"),
-    "Other tests": ("search", "race", "tap", "replay", "judge", "invariants"),
-    "The harness itself": (
-        *("doctor", "coverage", "mutate", "loading-table", "images"),
-        *("bench", "bench-drive", "bench-spark", "bench-judge"),
-    ),
+    "Run and look": ("run", "list", "explain", "report"),
+    "Decide and compare": ("diff", "gate", "expect", "trend"),
+    "Other tests": ("clients", "search", "race", "tap", "judge"),
+    "The brokers and this machine": ("clean", "doctor"),
 }
 """The commands in the groups that `--help` shows."""
+GONE: Final[Mapping[str, str]] = {
+    "merge": "use `kafka-conformance report RUN RUN… --out NEW`",
+    "matrix": "use `kafka-conformance diff --versions VERSIONS`",
+    "replay": "use `kafka-conformance judge RUN`",
+    "invariants": "use `kafka-conformance judge RUN`",
+    "coverage": "use `kafka-conformance list --coverage`",
+    "post": "the GitHub action posts (.github/actions/gate, inputs `comment` and `issue`)",
+    "mutate": "use `python tools/mutate.py`, in a checkout",
+    "loading-table": "use `python tools/loading_table.py`, in a checkout",
+    "images": "use `python tools/images.py VERSION…`, in a checkout",
+    "bench": "use `python tools/bench.py`, in a checkout",
+    "bench-spark": "use `python tools/bench_spark.py RUN`, in a checkout",
+    "bench-drive": "time `kafka-conformance run`",
+    "bench-judge": "time `kafka-conformance judge`",
+}
+"""Commands that went before the first release, with what takes their place; to be forgotten with it."""
 EXAMPLES: Final = """Examples, each a line:
 
 `kafka-conformance run --target reference --target kafka:3.9.2`
@@ -141,6 +106,17 @@ EXAMPLES: Final = """Examples, each a line:
 """
 _REACH_OTHERS: Final = frozenset({"clean", "clients", "race", "run", "tap"})
 """Commands that accept an external broker: `--command-config` may follow them, as with Kafka's tools."""
+
+
+class GoneCommand(TyperCommand):
+    """A command that is no more, which names what takes its place."""
+
+    @override
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: "Context | None" = None, **extra: object
+    ) -> "Context":
+        assert self.name is not None
+        raise TyperException(f"there is no command '{self.name}' any more: {GONE[self.name]}")
 
 
 class LazyCommand(TyperCommand):
@@ -171,7 +147,6 @@ def load_command(name: str) -> "Command":
     command = typer.main.get_command(alone)
     if name in _REACH_OTHERS:
         take_behind(command)
-    find_suites_here(command)
     return command
 
 
@@ -181,6 +156,8 @@ def add_commands(app: typer.Typer) -> None:
         for name in names:
             _, sentence = COMMANDS[name]
             app.command(name, help=sentence, cls=LazyCommand, rich_help_panel=panel)(_not_imported)
+    for name in GONE:
+        app.command(name, hidden=True, cls=GoneCommand)(_not_imported)
 
 
 def _not_imported() -> None:

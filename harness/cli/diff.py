@@ -1,29 +1,64 @@
-"""`diff`: show what changed for clients from one coordinator to another."""
+"""`diff`: show what changed for clients from one coordinator to another, or run versions and compare them."""
 
+import shlex
+import sys
 from collections.abc import Sequence
 from enum import StrEnum
-from os.path import relpath
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.options import BROKER_PROPERTY, DRY_RUN, EXPECT, ON, RUN_ID, SKIP, SUITES, list_only
+from harness.clients.known_ids import known_ids
 from harness.gate.comparison import compare
-from harness.gate.comparison_model import Comparison
-from harness.gate.comparison_pages import (
-    comparisons_html,
-    comparisons_json,
-    comparisons_markdown,
-    print_comparison,
-)
 from harness.gate.sides import find_steps
+from harness.orchestration.external import dry_run as list_external
+from harness.orchestration.plan import (
+    PlanError,
+    RunPlan,
+    expectation_files,
+    new_run_id,
+    parse_properties,
+    select_scripts,
+)
+from harness.orchestration.versions import version_targets
+from harness.report.allure.terms import AllureLevel
+from harness.report.exports.comparison import comparisons_json, comparisons_markdown, print_comparison
+from harness.report.model.comparison import Comparison
 from harness.results.exit_code import ExitCode
+from harness.scenario.clauses import load_clauses
+from harness.scenario.registry import collect
+from harness.spark.master import LOCAL_MASTER
+from harness.terminal import ProgressDisplay, Writer
 from harness.trace.files import LATEST, write_whole
 
-_SIDE = "A run's folder, `RUN@TARGET`, or a target of the run that `--run` names, e.g. `kafka:3.9.2`."
+_SIDES = typer.Argument(
+    metavar="[SIDE]…",
+    help="Runs' folders, `RUN@TARGET`, or targets of the run that `--run` names, e.g. `kafka:3.9.2`; each "
+    "after the first is compared with the one before it. With --versions: scenario ids or globs.",
+    show_default=False,
+)
+_VERSIONS = typer.Option(
+    help="Run these versions of Kafka, and list and explain what changes from each to the next: "
+    "`2.4.1,3.9.2+java,4.4.0`, a range `2.4..4.4`, `latest-patch`, `latest` or `all`.",
+    show_default=False,
+)
+_AGAINST = typer.Option(
+    help="With --versions: compare every version with this one, e.g. `3.9.2`, and not with its own profile."
+)
+_TARGET = typer.Option("--target", "-t", help="With --versions: another target after them; may be repeated.")
+_AT_ONCE = typer.Option(
+    min=1,
+    help="With --versions: how many run at the same time; by default as many as fit.",
+    show_default=False,
+)
+_OUT = typer.Option(
+    help="Write to this file instead of printing; with --versions, the folder to make the run's folder in."
+)
 
 
 class Form(StrEnum):
@@ -32,74 +67,99 @@ class Form(StrEnum):
     TERMINAL = "terminal"
     MARKDOWN = "markdown"
     JSON = "json"
-    HTML = "html"
 
 
 @ends_with_exit_code
 def diff(
-    before: Annotated[str, typer.Argument(help=_SIDE)],
-    after: Annotated[str, typer.Argument(help=_SIDE)],
-    further: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="More runs or targets, each compared with the one before it.", show_default=False
-        ),
-    ] = None,
+    sides: Annotated[list[str] | None, _SIDES] = None,
     *,
     run_folder: Annotated[
         Path, typer.Option("--run", help="The run of targets that you name without a run.")
     ] = Path("reports", LATEST),
     form: Annotated[Form, typer.Option("--format", help="The format of the output.")] = Form.TERMINAL,
-    out: Annotated[
-        Path | None, typer.Option(help="Write to this file instead of printing.", dir_okay=False)
-    ] = None,
+    out: Annotated[Path | None, _OUT] = None,
     explain: Annotated[
         bool, typer.Option(help="Find the named behaviours that explain changes, by running the reference.")
     ] = True,
+    versions: Annotated[str | None, _VERSIONS] = None,
+    against: Annotated[str | None, _AGAINST] = None,
+    target: Annotated[list[str] | None, _TARGET] = None,
+    at_once: Annotated[int | None, _AT_ONCE] = None,
+    skip: Annotated[list[str] | None, SKIP] = None,
+    run_id: Annotated[str | None, RUN_ID] = None,
+    expect: EXPECT = None,
+    broker_property: Annotated[list[str] | None, BROKER_PROPERTY] = None,
+    suites: Annotated[str, SUITES] = "suites",
+    on: Annotated[str | None, ON] = None,
+    dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> ExitCode:
-    """Show what changes for clients between two runs, or two targets of one run; decide nothing.
+    """Show what changes for clients between two runs, targets or versions of Kafka; decide nothing.
 
-    For a target and its own reference, show what the target does differently, and what clients notice.
+    For a target and its own reference, show what the target does differently, and what clients notice. With
+    --versions, run versions of Kafka first; the options that say how are those of `run`.
     """
-    conversation = Console(stderr=True)
-    with conversation.status("comparing") as status:
+    if versions is None and (against or target or at_once or skip or on or broker_property or dry_run):
+        raise PlanError("that runs targets: name versions with --versions, e.g. --versions 3.9.2,4.4.0")
+    if versions is None:
+        return _compare(sides or [], run_folder, form, out, explain=explain)
+    # Imported here, since a comparison of stored runs drives nothing.
+    from harness.cli.run import ReportOptions, carry_out  # noqa: PLC0415 - see above
+
+    chosen = version_targets(versions, further=target or [], against=against)
+    plan = RunPlan(
+        run_id=run_id or new_run_id(),
+        scripts=select_scripts(collect(suites), sides or [], skip or []),
+        catalogue=known_ids(suites),
+        clauses=tuple(load_clauses(suites).values()),
+        targets=chosen.targets,
+        reports=out or Path("reports"),
+        command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
+        expectation_files=expectation_files(suites, expect or []),
+        at_once=at_once,
+        against=chosen.against,
+        broker_properties=parse_properties(broker_property or []),
+    )
+    if dry_run:
+        return list_only(plan.targets, partial(list_external, scripts=plan.scripts, run_id=plan.run_id))
+    options = ReportOptions(shows_changes=True, allure=AllureLevel.OFF, spark_master=LOCAL_MASTER, on=on)
+    return carry_out(plan, options, Writer())
+
+
+def _compare(sides: Sequence[str], run: Path, form: Form, out: Path | None, *, explain: bool) -> ExitCode:
+    if len(sides) < 2:
+        raise PlanError("name two runs or targets to compare, or versions to run with --versions")
+    writer, notes = Writer(), Writer(Console(stderr=True))
+    with ProgressDisplay(notes) as display:
         comparisons = [
-            compare(*pair, explain=explain, progress=lambda text: status.update(escape(text)))
-            for pair in find_steps((before, after, *(further or ())), run=run_folder)
+            compare(*pair, explain=explain, progress=display.teller("comparing"))
+            for pair in find_steps(sides, run=run)
         ]
-    text = _reported(comparisons, form, pages=_pages(run_folder, out))
+    if out is None and form is Form.TERMINAL:
+        rest = "--out FILE --format markdown writes them all"
+        writer.say_beginning(partial(_print_all, comparisons), rest=rest)
+        return ExitCode.EXPECTED
+    text = _written(comparisons, form)
     if out is None:
         typer.echo(text, nl=False)
     else:
         write_whole(out, text)
-        conversation.print(f"written: {out}", markup=False, highlight=False, soft_wrap=True)
+        notes.say(f"written: {out}")
     return ExitCode.EXPECTED
 
 
-def _pages(run: Path, out: Path | None) -> str | None:
-    """Return the relative path from a page to the run's site; None unless the page is in that folder."""
-    folder = run.resolve()
-    if out is None or not out.resolve().is_relative_to(folder) or not (folder / "scenarios").is_dir():
-        return None
-    return Path(relpath(folder, out.resolve().parent)).as_posix()
-
-
-def _reported(comparisons: Sequence[Comparison], form: Form, *, pages: str | None) -> str:
+def _written(comparisons: Sequence[Comparison], form: Form) -> str:
     match form:
         case Form.TERMINAL:
-            return _for_terminal(comparisons)
+            console = Console(width=10_000)
+            with console.capture() as captured:
+                _print_all(comparisons, console)
+            return captured.get()
         case Form.MARKDOWN:
             return comparisons_markdown(comparisons)
         case Form.JSON:
             return comparisons_json(comparisons)
-        case Form.HTML:
-            return comparisons_html(comparisons, pages=pages)
 
 
-def _for_terminal(comparisons: Sequence[Comparison]) -> str:
-    """Render comparisons for the current terminal; on a pipe without colour."""
-    console = Console()
-    with console.capture() as captured:
-        for comparison in comparisons:
-            print_comparison(comparison, console)
-    return captured.get()
+def _print_all(comparisons: Sequence[Comparison], console: Console) -> None:
+    for comparison in comparisons:
+        print_comparison(comparison, console)

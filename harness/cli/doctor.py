@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.suites_here import SUITES
+from harness.cli.options import SUITES
 from harness.extras import why_without
 from harness.results.exit_code import ExitCode
 from harness.scenario.errors import ScenarioError
@@ -23,7 +23,6 @@ _EXTRAS: Final = {
     "spark": "no report is made",
     "clients": "no real clients can run, and no librdkafka mock",
     "containers": "no target can be a container",
-    "allure": "no Allure results are written",
     "captures": "no captures of tcpdump can be judged",
 }
 """What does not work without an extra, by extra."""
@@ -64,16 +63,14 @@ def _add_node(table: Table) -> None:
 
 
 def _add_docker(table: Table) -> None:
-    """Add a row about the engine that container targets need, and the images that were built for it."""
+    """Add a row about the engine that container targets need."""
     if why_without("containers") is not None:
         return
     # Docker's client is an optional extra.
-    from harness.images.kafka import built_images  # noqa: PLC0415 - see above
     from harness.targets.containers.engine import engine_description  # noqa: PLC0415 - see above
 
     try:
-        built = ", ".join(image.version for image in built_images()) or "none"
-        _add_optional(table, "docker", f"{engine_description()}; images built here: {built}", "")
+        _add_optional(table, "docker", engine_description(), "")
     except TargetError as error:
         _add_optional(table, "docker", None, f"{error}; all but container targets works without")
 

@@ -21,7 +21,6 @@ CODES: Final[Mapping[str, ExitCode]] = {
     "harness.gate.policy:PolicyError": ExitCode.CONFIGURATION,
     "harness.gate.expectation_file:EditError": ExitCode.CONFIGURATION,
     "harness.gate.merge:MergeError": ExitCode.BAD_DATA,
-    "harness.gate.post:PostError": ExitCode.USAGE,
     "harness.scenario.errors:ScenarioError": ExitCode.CONFIGURATION,
     "harness.targets.secured.properties:CommandConfigError": ExitCode.CONFIGURATION,
     # A package of suites that does not exist, or that imports something missing.
@@ -30,7 +29,8 @@ CODES: Final[Mapping[str, ExitCode]] = {
     # For JSON within a record; a JSON file is reported with its name.
     "json.decoder:JSONDecodeError": ExitCode.BAD_DATA,
     "pyarrow.lib:ArrowInvalid": ExitCode.BAD_DATA,
-    "harness.results.errors:ReportError": ExitCode.NO_INPUT,
+    "harness.results.stored_data:ReportError": ExitCode.NO_INPUT,
+    "harness.targets.external.stated:StatedError": ExitCode.USAGE,
     "harness.targets.base.interface:TargetError": ExitCode.UNAVAILABLE,
     "harness.tap.tap:TapError": ExitCode.UNAVAILABLE,
     "harness.spark.master:SparkError": ExitCode.TEMPORARY_FAILURE,

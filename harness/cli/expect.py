@@ -2,7 +2,7 @@
 
 import difflib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated, Final
@@ -10,22 +10,22 @@ from typing import Annotated, Final
 import typer
 
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.suites_here import SUITES
+from harness.cli.options import EXPECT, SUITES
 from harness.clients.known_ids import known_ids
-from harness.diff.expectations import Entry, ExpectationError
+from harness.diff.expectations import Entry, ExpectationError, covered_by, covered_file
 from harness.diff.judge import TargetInfo
 from harness.diff.target_pattern import named_target
+from harness.gate.evaluate import JudgedRun, judge_whole
 from harness.gate.expectation_care import Outworn, applying, lint, outworn
 from harness.gate.expectation_file import (
     LocatedEntry,
+    covered_text,
     located_entries,
     without_entries,
 )
-from harness.gate.expectation_update import Proposal, proposals
-from harness.gate.judged import JudgedRun, judge_whole
+from harness.gate.expectation_update import Proposal, proposals, superseded
 from harness.gate.words import plain
-from harness.orchestration.expectation_files import expectation_files
-from harness.orchestration.plan import PlanError, parse_targets
+from harness.orchestration.plan import PlanError, expectation_files, parse_targets
 from harness.results.exit_code import ExitCode
 from harness.suggestions import close_to
 from harness.trace.files import LATEST, write_whole
@@ -36,9 +36,8 @@ expect = typer.Typer(
 
 _INSTALLED: Final = frozenset(("site-packages", "dist-packages"))
 """Folders into which Python installs packages."""
+_LINK: Final = "link (KAFKA-…, KIP-… or an address)"
 _NEWEST: Final = Path("reports", LATEST)
-_FILES = typer.Argument(help="Expectation files; those beside the suites if none is given.")
-_FURTHER = typer.Option("--expect", help="Another expectation file.", exists=True, dir_okay=False)
 _YES = typer.Option("--yes", "-y", help="Write the files without asking.")
 
 
@@ -49,12 +48,12 @@ def _today() -> date:
 @expect.command("lint")
 @ends_with_exit_code
 def lint_files(
-    files: Annotated[list[Path] | None, _FILES] = None,
     *,
     suites: Annotated[str, SUITES] = "suites",
+    expect: EXPECT = None,
 ) -> ExitCode:
-    """Check expectation files: fields, reasons, links, scenarios, targets, duplicates, expiry."""
-    chosen = tuple(files) if files else expectation_files(suites, [])
+    """Check expectation files: fields, reasons, links, scenarios, targets, causes, duplicates, expiry."""
+    chosen = expectation_files(suites, expect or [])
     linted = lint(chosen, known_ids(suites), _today())
     for line in (*linted.faults, *linted.expired):
         typer.echo(line)
@@ -74,18 +73,14 @@ def update(
         list[str] | None, typer.Argument(help="Ids or globs of the scenarios to list as known.")
     ] = None,
     *,
-    run_folder: Annotated[Path, typer.Option("--run", help="The run with the results.")] = _NEWEST,
+    runs: Annotated[
+        list[Path] | None,
+        typer.Option("--run", help="A run with the results; repeatable, for a target that varies."),
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="Choose all unexpected results.")] = False,
     target: Annotated[
         list[str] | None,
         typer.Option("--target", "-t", help="Choose only results on targets of this pattern."),
-    ] = None,
-    into: Annotated[
-        Path | None,
-        typer.Option(
-            "--into",
-            help="The file for new entries; by default the last `--expect`, else the one beside the suites.",
-        ),
     ] = None,
     reason: Annotated[
         str | None, typer.Option(help="Why the target differs; you are asked if you leave it out.")
@@ -97,32 +92,43 @@ def update(
     owner: Annotated[str | None, typer.Option(help="Who looks after the entry.")] = None,
     yes: Annotated[bool, _YES] = False,
     suites: Annotated[str, SUITES] = "suites",
-    further: Annotated[list[Path] | None, _FURTHER] = None,
+    expect: EXPECT = None,
 ) -> ExitCode:
-    """Add an entry for each chosen unexpected result; each needs a reason and a link."""
+    """Add an entry for each cause of the chosen unexpected results; each needs a reason and a link.
+
+    New entries go to the last file of `--expect`, which need not exist, else to the first beside the suites.
+    """
     if not scenarios and not every:
         raise PlanError("name the results to list as known: ids or globs of scenarios, or --all")
-    paths = expectation_files(suites, further or [])
-    entries = located_entries(paths)
-    run = _judged(run_folder, entries)
-    found = proposals(run.checked, run.infos, entries, scenarios=scenarios or [], targets=target or [])
-    if not found:
-        raise PlanError("no unexpected result is among those; `kafka-conformance gate` shows them")
-    home = into or _usual_file(paths, further or [])
+    further = expect or []
     extra = {key: value for key, value in (("expires", expires), ("owner", owner)) if value}
-    written = 0
-    for proposal in found:
-        written += _foresee(proposal, home, reason=reason, link=link, further=extra, yes=yes)
-    typer.echo(f"{written} of {len(found)} written")
+    found_count = written_count = 0
+    for run_folder in runs or [_NEWEST]:
+        # What one run made expected needs no entry for the next.
+        paths = expectation_files(suites, [*further[:-1], *(path for path in further[-1:] if path.exists())])
+        home = _home(paths, further)
+        entries = located_entries(paths)
+        run = _judged(run_folder, entries)
+        found = proposals(
+            run.checked, run.infos, entries, scenarios=scenarios or [], targets=target or [], home=home
+        )
+        written = [
+            each for each in found if _foresee(each, home, reason=reason, link=link, further=extra, yes=yes)
+        ]
+        _remove(superseded(run.checked, run.infos, entries, written), yes=yes)
+        found_count, written_count = found_count + len(found), written_count + len(written)
+    if not found_count:
+        raise PlanError("no unexpected result is among those; `kafka-conformance gate` shows them")
+    typer.echo(f"{written_count} of {found_count} written")
     return ExitCode.EXPECTED
 
 
-def _usual_file(paths: Sequence[Path], further: Sequence[Path]) -> Path:
-    """Return the last file that the user named, else the first one beside the suites."""
+def _home(paths: Sequence[Path], further: Sequence[Path]) -> Path:
+    """Return the file for new entries: the last that the user named, else the first one beside the suites."""
     if further:
         return further[-1]
     if not paths:
-        raise PlanError("there is no expectation file yet; name one: --into FILE")
+        raise PlanError("there is no expectation file yet; name one: --expect FILE")
     return paths[0]
 
 
@@ -138,13 +144,33 @@ def _foresee(
     """Prompt for a missing reason or link, show the change, and write it if that is confirmed."""
     typer.echo(f"\n{proposal.says}\n  {plain(proposal.judgement.reason)}")
     old = None if proposal.changes is None else proposal.changes.entry
-    reported = reason or _asked("reason", old.reason if old else None)
-    linked = link or _asked("link (KAFKA-…, KIP-… or an address)", old.link if old else None)
+    # What explains a cause explains it in one more scenario too.
+    kept = old if proposal.cause is not None else None
+    reported = reason or (kept.reason if kept else _asked("reason", old.reason if old else None))
+    linked = link or (kept.link if kept else _asked(_LINK, old.link if old else None))
     _refuse_faulty(proposal, reported, linked, further)
     path = home if proposal.changes is None else proposal.changes.path
-    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    before = _text(path)
     after = proposal.applied_to(before, reason=reported, link=linked, further=further)
-    return _written(path, before, after, yes=yes)
+    changes = {path: (before, after)}
+    if proposal.cause is not None:
+        beside = covered_file(path)
+        covered = {**covered_by(path), **proposal.covered}
+        # The scenarios come first: an entry without them is refused.
+        changes = {beside: (_text(beside), covered_text(after, covered)), **changes}
+    return _written(changes, yes=yes)
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def _remove(entries: Sequence[LocatedEntry], *, yes: bool) -> None:
+    """Remove entries that others took the place of."""
+    for path in dict.fromkeys(one.path for one in entries if _is_own(one.path)):
+        gone = {one.index for one in entries if one.path == path}
+        before = _text(path)
+        _written({path: (before, without_entries(before, gone))}, yes=yes)
 
 
 def _refuse_faulty(proposal: Proposal, reason: str, link: str, further: dict[str, str]) -> None:
@@ -152,8 +178,10 @@ def _refuse_faulty(proposal: Proposal, reason: str, link: str, further: dict[str
     try:
         Entry.model_validate(
             {
-                "scenario": proposal.judgement.scenario_id,
+                "scenario": proposal.scenario,
                 "targets": list(proposal.specs),
+                "cause": proposal.cause,
+                "beside": list(proposal.beside),
                 "outcome": proposal.judgement.outcome,
                 "libraries": None if proposal.library is None else [proposal.library],
                 "reason": reason,
@@ -166,6 +194,11 @@ def _refuse_faulty(proposal: Proposal, reason: str, link: str, further: dict[str
         raise ExpectationError(f"such an entry would be refused: {' '.join(lines[1:3])}") from error
 
 
+def _is_own(path: Path) -> bool:
+    """Return whether a file is the user's, and not part of an installed package."""
+    return _INSTALLED.isdisjoint(path.resolve().parts)
+
+
 def _asked(what: str, usual: str | None) -> str:
     if not sys.stdin.isatty():
         name = what.partition(" ")[0]
@@ -173,22 +206,29 @@ def _asked(what: str, usual: str | None) -> str:
     return str(typer.prompt(what, default=usual))
 
 
-def _written(path: Path, before: str, after: str, *, yes: bool) -> bool:
-    """Show a change as a diff, and make it if that is confirmed.
+def _written(changes: Mapping[Path, tuple[str, str]], *, yes: bool) -> bool:
+    """Show changes of files as diffs, and make them in their order if that is confirmed.
+
+    Args:
+        changes: the text of each file before and after.
+        yes: whether they are confirmed already.
 
     Raises:
-        PlanError: the file is part of an installed package, which the next installation replaces.
+        PlanError: a file is part of an installed package, which the next installation replaces.
     """
-    if not _INSTALLED.isdisjoint(path.resolve().parts):
-        raise PlanError(f"{path} is part of an installed package; name a file of your own: --expect FILE")
-    shown = difflib.unified_diff(
-        before.splitlines(), after.splitlines(), fromfile=str(path), tofile=str(path), lineterm="", n=2
-    )
-    typer.echo("\n".join(shown))
+    changes = {path: texts for path, texts in changes.items() if texts[0] != texts[1]}
+    for path, (before, after) in changes.items():
+        if not _is_own(path):
+            raise PlanError(f"{path} is part of an installed package; name a file of your own: --expect FILE")
+        shown = difflib.unified_diff(
+            before.splitlines(), after.splitlines(), fromfile=str(path), tofile=str(path), lineterm="", n=2
+        )
+        typer.echo("\n".join(shown))
     if not yes and not (sys.stdin.isatty() and typer.confirm("write it?", default=False)):
         typer.echo("not written" if sys.stdin.isatty() else "not written: confirm with --yes")
         return False
-    write_whole(path, after)
+    for path, (_, after) in changes.items():
+        write_whole(path, after)
     return True
 
 
@@ -201,19 +241,33 @@ def prune(
     *,
     yes: Annotated[bool, _YES] = False,
     suites: Annotated[str, SUITES] = "suites",
-    further: Annotated[list[Path] | None, _FURTHER] = None,
+    expect: EXPECT = None,
 ) -> ExitCode:
-    """Show the entries that have expired or match none of the runs, and remove them."""
-    entries = located_entries(expectation_files(suites, further or []))
+    """Show the entries that have expired or match none of the runs, and remove them.
+
+    From entries with a cause, take the scenarios that conform now.
+    """
+    entries = located_entries(expectation_files(suites, expect or []))
     opened = [_judged(path, entries) for path in runs or [_NEWEST]]
-    found = outworn([(run.checked, run.infos) for run in opened], entries, _today())
+    found = outworn([(run.checked, run.infos) for run in opened], entries, known_ids(suites), _today())
     for one in found:
         typer.echo(f"{one.entry.place}: {one.entry.entry.scenario}: {one.why}")
     if not found:
         typer.echo(f"every entry about the {len(opened)} run(s) still applies")
     for path, gone in _by_file(found).items():
-        before = path.read_text(encoding="utf-8")
-        _written(path, before, without_entries(before, {one.entry.index for one in gone}), yes=yes)
+        before, beside = _text(path), covered_file(path)
+        after = without_entries(before, {one.entry.index for one in gone if not one.left})
+        left = {one.entry.place: one.left for one in gone}
+        covered = {
+            cause: ids & left.get(one.place, ids)
+            for one in entries
+            if one.path == path
+            for cause, ids in one.covered.items()
+        }
+        changes = {path: (before, after)}
+        if covered:
+            changes[beside] = (_text(beside), covered_text(after, covered))
+        _written(changes, yes=yes)
     return ExitCode.EXPECTED
 
 
@@ -235,25 +289,29 @@ def why(
         Path | None, typer.Option("--run", help="The run to check the entries with.")
     ] = None,
     suites: Annotated[str, SUITES] = "suites",
-    further: Annotated[list[Path] | None, _FURTHER] = None,
+    expect: EXPECT = None,
 ) -> ExitCode:
     """Say which entry applies to a scenario on a target, and why the others do not."""
     catalogue = known_ids(suites)
     if scenario not in catalogue:
         hint = close_to(scenario, catalogue, otherwise="`kafka-conformance list` shows all of them")
         raise PlanError(f"there is no scenario {scenario!r}; {hint}")
-    entries = located_entries(expectation_files(suites, further or []))
+    entries = located_entries(expectation_files(suites, expect or []))
     run = None if run_folder is None else _judged(run_folder, entries)
     name, info = _info(target, client, run)
     judged = () if run is None else run.checked.judgements
     judgement = next((j for j in judged if (j.scenario_id, j.target) == (scenario, name)), None)
     if judgement is not None:
         typer.echo(f"in the run: {judgement.outcome}, {judgement.expectation}: {plain(judgement.reason)}")
+        for cause in judgement.causes:
+            typer.echo(f"cause: {plain(cause)}")
     found = applying(entries, scenario, info, judgement, _today())
     for one in found:
         verdict = "applies" if not one.obstacles else f"does not apply: {'; '.join(one.obstacles)}"
         typer.echo(f"{one.entry.place}: {verdict}")
         typer.echo(f"    {one.entry.entry.reason} ({one.entry.entry.link})")
+        for cause in one.entry.entry.causes:
+            typer.echo(f"    cause: {plain(cause)}")
     typer.echo(f"{len(entries) - len(found)} of {len(entries)} entries speak of other scenarios")
     return ExitCode.EXPECTED
 

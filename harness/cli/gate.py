@@ -3,27 +3,25 @@
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.suites_here import SUITES
+from harness.cli.options import EXPECT, SUITES
 from harness.clients.known_ids import known_ids
-from harness.gate.annotations import annotations
-from harness.gate.clients_alone import evaluate_clients
 from harness.gate.decision import Decision
-from harness.gate.decision_file import write_decision
-from harness.gate.evaluate import Gated, Given, evaluate
+from harness.gate.decision_file import annotations, write_decision
+from harness.gate.evaluate import Gated, Given, evaluate, evaluate_clients
 from harness.gate.policy import FILE_NAME, Baseline, Policy, PolicyError, load_policy
 from harness.gate.stored import open_run
 from harness.gate.words import can_be_foreseen, entry_to_paste, three_lines
-from harness.orchestration.expectation_files import expectation_files
-from harness.report.site.gate_page import add_gate_page
-from harness.report.site.regression_page import add_regression_page
+from harness.orchestration.plan import expectation_files
+from harness.report.site.run_site import add_gate_view, add_regression
 from harness.results.client_results import load_clients
 from harness.results.exit_code import ExitCode
 from harness.results.run_kinds import is_clients_folder
+from harness.terminal import Writer, plain
 from harness.trace.files import LATEST
 
 _RUN = typer.Argument(help="A run's folder; the newest if none is given.")
@@ -38,8 +36,11 @@ _CONFIG = typer.Option(
 )
 _PAIR = typer.Option(help="`NEW=OLD`: compare target NEW of the run with target OLD of the baseline.")
 _OUT = typer.Option(
-    help="Where to write gate.json, .md, .html and gate-junit.xml; by default the run's folder."
+    help="Where to write gate.json, .md, a page and gate-junit.xml; by default the run's folder."
 )
+
+_KEPT: Final = 4
+"""Rows for what follows the notes."""
 
 
 class Style(StrEnum):
@@ -56,10 +57,7 @@ def gate(
     baseline: Annotated[Path | None, _BASELINE] = None,
     config: Annotated[Path | None, _CONFIG] = None,
     pair: Annotated[list[str] | None, _PAIR] = None,
-    expect: Annotated[
-        list[Path] | None,
-        typer.Option(help="Another expectation file; may be repeated.", exists=True, dir_okay=False),
-    ] = None,
+    expect: EXPECT = None,
     suites: Annotated[str, SUITES] = "suites",
     annotate: Annotated[
         Style, typer.Option("--annotations", help="Print annotations for GitHub.")
@@ -69,7 +67,10 @@ def gate(
         bool, typer.Option("--exit-zero", help="End with exit code 0, whatever the decision.")
     ] = False,
 ) -> ExitCode:
-    """Decide on a stored run: exit code 0 is green, any other says why not."""
+    """Decide on a stored run: exit code 0 is green, any other says why not.
+
+    What `run --topic` and `--assume` stated is stored with the run.
+    """
     folder = run_folder.resolve()
     clients = load_clients(folder) if is_clients_folder(folder) else None
     policy = _with_pairs(load_policy(config or _usual_config()), pair or [])
@@ -86,15 +87,16 @@ def gate(
     else:
         gated = evaluate_clients(clients, policy, given)
     files = write_decision(gated, out or folder, policy=policy)
-    page = add_gate_page(out or folder, gated.decision.run_id)
+    page = add_gate_view(out or folder, gated.decision.run_id)
     if clients is None:
-        add_regression_page(out or folder)
-    _print(gated)
+        add_regression(out or folder)
+    writer = Writer()
+    _print(gated, writer, run_folder)
     if annotate is Style.GITHUB:
         for line in annotations(gated.decision):
             typer.echo(line)
-    typer.echo(f"Summary: {files.summary}")
-    typer.echo(f"Page: {page}")
+    writer.say(f"Summary: {files.summary}")
+    writer.say(f"Page: {page}")
     return ExitCode.EXPECTED if exit_zero else gated.decision.code
 
 
@@ -114,16 +116,17 @@ def _with_pairs(policy: Policy, pairs: list[str]) -> Policy:
     return policy.model_copy(update={"baseline": baseline})
 
 
-def _print(gated: Gated) -> None:
+def _print(gated: Gated, writer: Writer, run: Path) -> None:
     """Print the three lines, and help for the first complaint about a scenario."""
     decision: Decision = gated.decision
     for line in three_lines(decision):
-        typer.echo(line)
+        writer.say(line)
     found = next((each for each in decision.complaints if can_be_foreseen(each)), None)
     if found is not None and found.judgement is not None:
-        typer.echo("\nIf that is known and right, in an expectation file, once it has a reason and a link:\n")
-        typer.echo(entry_to_paste(found.judgement, gated.infos[found.judgement.target]))
+        writer.say("If that is known and right, this lists it, with a reason and a link:")
+        for line in entry_to_paste(found.judgement, gated.infos[found.judgement.target], run).splitlines():
+            writer.say(f"  {line}")
         if found is not decision.complaints[0]:
-            typer.echo(f"again: {found.line}\n")
-    for note in decision.notes:
-        typer.echo(f"note: {note}")
+            writer.say(f"again: {found.line}")
+    notes = [[plain(f"note: {note}")] for note in decision.notes]
+    writer.say_some(notes, rest="gate.md has them all", noun="note", keep=_KEPT)

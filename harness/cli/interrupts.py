@@ -24,8 +24,13 @@ if TYPE_CHECKING:
 def take_signals() -> None:
     """Treat SIGTERM, with which CI cancels a job, and SIGHUP, of a closed terminal, like Ctrl-C.
 
-    Records are kept then, and brokers are stopped. A SIGHUP that is ignored (nohup) stays ignored.
+    Records are kept then, and brokers are stopped. A signal that is ignored (nohup, a job in the background)
+    stays ignored.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # asyncio ends its tasks in order only if SIGINT has a handler. One that is blocked never comes.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _end_as_if_interrupted)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, _end_as_if_interrupted)

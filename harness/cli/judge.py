@@ -1,44 +1,59 @@
-"""`judge`: compare what brokers answered in captures and taps with what the reference answers."""
+"""`judge`: compare what brokers answered in recordings with the reference, and check runs' invariants."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from functools import partial
+from os.path import lexists
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from harness.captures import DEFAULT_PORT, Judge, JudgedCaptures, judge_captures, judge_here
+from harness.captures.judged import patterns_of
 from harness.captures.pages import Given, write_pages
-from harness.captures.patterns import patterns_of
-from harness.captures.sources import tapped_broker
+from harness.captures.sources import Recording, recordings_of
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.replay import exit_code
-from harness.cli.wide_console import wide_console
+from harness.cli.violations import print_violations, worst_of
+from harness.invariants import Violation
+from harness.invariants.blame import ToBlame, in_words
+from harness.invariants.stored import check_run
 from harness.orchestration.plan import PlanError, parse_properties
-from harness.replay import ReferenceProfile
+from harness.replay import ReferenceProfile, Replayed
+from harness.replay.replay import keep
 from harness.report.model.run_data import Run
 from harness.results.exit_code import ExitCode, worst
-from harness.results.run_kinds import open_folder
+from harness.results.run_kinds import open_folder, run_kind
 from harness.spark.master import SparkError, why_no_spark
+from harness.tap.journal import JOURNAL
 from harness.targets.base.interface import TargetError
 from harness.targets.reference.profile import coordinator_properties, stored_specification
 from harness.targets.reference.target import DEFAULT_PROFILE
 from harness.targets.secured.properties import read_properties
+from harness.terminal import Writer, plain
+from harness.trace.completeness import refuse_cut_short
+from harness.trace.embedded import broker_properties
 from harness.trace.events import RunKind
-from harness.trace.files import write_whole
+from harness.trace.files import RunFolder, write_whole
 from harness.trace.schema import TraceError
 
+
+class FailOn(StrEnum):
+    """What else ends a judgement with exit code 1."""
+
+    CLIENT = "client"
+
+
 _CAPTURES = typer.Argument(
-    help="Captures (pcap, pcapng), journals of taps, or folders with journals; several are read as one.",
+    help="Captures (pcap, pcapng), journals of taps, or folders of runs; all of one broker are read as one.",
     show_default=False,
 )
 _PROFILE = typer.Option(
-    help="The release of the brokers, e.g. `4.1`; by default that of the tapped broker, else the newest."
+    help="The release of the brokers, e.g. `4.1`; by default that of the recorded broker, else the newest."
 )
 _PORT = typer.Option("--port", help=f"A port of the brokers; may be repeated. By default {DEFAULT_PORT}.")
 _PROPERTY = typer.Option(
@@ -53,7 +68,8 @@ _BROKER_CONFIG = typer.Option(
 )
 _WHOLE = typer.Option(
     "--whole",
-    help="The captures have everything ever sent about these groups: compare from the start.",
+    help="The captures have everything ever sent about these groups: compare from the start. "
+    "Runs of `clients` always do.",
 )
 _HASH_IDS = typer.Option(
     "--hash-ids", help="Hash groups, members, clients and topics in all that is printed and written."
@@ -65,14 +81,20 @@ _OUT = typer.Option(
 _BESIDE = typer.Option(
     "--beside", help="A run whose scenarios stand beside the captures on the coverage page of `--out`."
 )
+_FAIL_ON = typer.Option("--fail-on", help="End with exit code 1 also if a client is to blame for a refusal.")
 _MASTER = typer.Option(help="Judge on Spark, at this master: `local[4]`, `spark://…`; else in this process.")
 _DEFAULT_COMPARED: Final = (
     "compared with Kafka's default configuration; if the brokers had another, name it with --broker-config "
     "or --broker-property"
 )
-_SHOWN: Final = 40
+_KEPT: Final = 4
+"""Rows for what follows the findings."""
 _IN_PAGES: Final = "judged.json"
 """The file with the results, beside the pages."""
+
+
+_CAUSES: Final = 20
+"""Rows for the causes of refusals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +110,17 @@ class _Compared:
     """The line that tells what the user did not name."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    recording: Recording
+    compared: _Compared
+    judged: JudgedCaptures
+
+    @property
+    def name(self) -> str:
+        return "" if self.recording.header is None else self.recording.header.target
+
+
 @ends_with_exit_code
 def judge(
     captures: Annotated[list[Path], _CAPTURES],
@@ -101,35 +134,117 @@ def judge(
     json_file: Annotated[Path | None, _JSON] = None,
     out: Annotated[Path | None, _OUT] = None,
     beside: Annotated[Path | None, _BESIDE] = None,
+    fail_on: Annotated[FailOn | None, _FAIL_ON] = None,
     spark_master: Annotated[str | None, _MASTER] = None,
 ) -> ExitCode:
-    """Compare a broker's answers in captures or taps with those of the reference."""
-    compared = _compared(captures, profile, broker_config, parse_properties(broker_property or []))
+    """Compare the answers in recordings with the reference, check runs' invariants, and name causes."""
     run = _run_beside(beside, out)
-    judged = judge_captures(
-        captures,
-        compared.spec,
-        ports=frozenset(port or [DEFAULT_PORT]),
-        is_whole=whole,
-        hashes_ids=hash_ids,
-        has_excerpts=out is not None,
-        judge=_judge_at(spark_master),
-    )
-    console = wide_console()
-    if compared.says is not None:
-        _say(console, compared.says)
-    _print(console, judged)
-    if not compared.properties and any(each.replayed.findings for each in judged.groups):
-        _say(console, _DEFAULT_COMPARED)
-    written = json.dumps(_as_json(judged, compared.spec), indent=2, ensure_ascii=False) + "\n"
-    if json_file is not None:
-        write_whole(json_file, written)
-    if out is not None:
-        write_whole(out / _IN_PAGES, written)
-        subject = Given(captures, compared.properties, is_newest=compared.is_newest, beside=run)
-        _say(console, f"Pages: {write_pages(out, judged, compared.spec, subject)}")
-    code = exit_code([each.replayed for each in judged.groups])
-    return worst([code, ExitCode.BAD_DATA] if judged.notes.damages else [code])
+    folders = [_opened(each) for each in captures if lexists(each / "run.json")]
+    recorded = [each for each in captures if not _is_scripted(each)]
+    given = parse_properties(broker_property or [])
+    writer = Writer()
+    found: list[_Judged] = []
+    for recording in recordings_of(recorded):
+        compared = _compared(recording, profile, broker_config, given)
+        judged = judge_captures(
+            recording.files,
+            compared.spec,
+            ports=frozenset(port or [DEFAULT_PORT]),
+            is_whole=whole or recording.is_whole,
+            hashes_ids=hash_ids,
+            has_excerpts=out is not None,
+            judge=_judge_at(spark_master),
+        )
+        judged.notes.damages += recording.damages
+        found.append(_Judged(recording=recording, compared=compared, judged=judged))
+    for each in found:
+        _say_judged(writer, each, is_alone=len(found) == 1, where=out)
+    _write(found, json_file, out)
+    for each in found if out is not None else ():
+        files, properties = each.recording.files, each.compared.properties
+        subject = Given(files, properties, is_newest=each.compared.is_newest, beside=run)
+        assert out is not None
+        pages = out if len(found) == 1 else out / each.name
+        writer.say(f"Pages: {write_pages(pages, each.judged, each.compared.spec, subject)}")
+    codes = [_exit_code(each, fail_on) for each in found]
+    return worst([*codes, *_checked(folders, writer)] or [ExitCode.NOTHING_RAN])
+
+
+def _opened(path: Path) -> RunFolder:
+    return open_folder(path, RunKind.TAP, RunKind.CLIENTS, RunKind.SOAK, RunKind.SUITES)
+
+
+def _is_scripted(path: Path) -> bool:
+    """Return whether a folder is a run of suites, in which no client was recorded."""
+    return run_kind(path) is RunKind.SUITES and not any(path.rglob(JOURNAL))
+
+
+def _checked(folders: Sequence[RunFolder], writer: Writer) -> list[ExitCode]:
+    """Check the invariants in the traces of runs of taps and suites."""
+    found: list[Violation] = []
+    checked: list[RunFolder] = []
+    for folder in folders:
+        kind = run_kind(folder.path)
+        is_later = kind is not RunKind.SUITES and folder.read_footer() is None
+        if kind in (RunKind.CLIENTS, RunKind.SOAK) or is_later:
+            continue  # Clients were checked as they ended, and a tap that was killed has no trace yet.
+        refuse_cut_short(folder)
+        checked.append(folder)
+        found += check_run(folder)
+    if not checked:
+        return []
+    is_scripted = all(run_kind(folder.path) is RunKind.SUITES for folder in checked)
+    print_violations(writer, found)
+    if is_scripted:
+        writer.say("The runs were scripted: their clients break rules on purpose.")
+    code = worst_of(found, is_scripted=is_scripted)
+    return [code] if any(folder.targets() for folder in checked) else [code, ExitCode.NOTHING_RAN]
+
+
+def _say_judged(writer: Writer, each: _Judged, *, is_alone: bool, where: Path | None) -> None:
+    if not is_alone:
+        writer.say(f"{each.name or 'captures'}:")
+    if each.compared.says is not None:
+        writer.say(each.compared.says)
+    rest = f"{where / _IN_PAGES} has all" if where else "--out FOLDER or --json FILE writes all"
+    writer.say_beginning(partial(_print, judged=each.judged), rest=rest, keep=_KEPT + _CAUSES)
+    refusals = [refusal for group in each.judged.groups for refusal in group.refusals]
+    causes = [plain(line) for line in in_words(refusals)]
+    for line in causes[:_CAUSES]:
+        writer.say(line)
+    if len(causes) > _CAUSES:
+        writer.say(f"{len(causes) - _CAUSES} more causes of refusals; {rest}")
+    if not each.compared.properties and any(group.replayed.findings for group in each.judged.groups):
+        writer.say(_DEFAULT_COMPARED)
+    if each.recording.run is not None and each.recording.header is not None:
+        replayed = [group.replayed for group in each.judged.groups]
+        keep(each.recording.run.of_target(each.recording.header.target), replayed)
+
+
+def _write(found: Sequence[_Judged], json_file: Path | None, out: Path | None) -> None:
+    results = [{"target": each.name, **_as_json(each.judged, each.compared.spec)} for each in found]
+    content = results[0] if len(results) == 1 else {"targets": results}
+    written = json.dumps(content, indent=2, ensure_ascii=False)
+    for path in (json_file, None if out is None else out / _IN_PAGES):
+        if path is not None:
+            write_whole(path, written + "\n")
+
+
+def _exit_code(each: _Judged, fail_on: FailOn | None) -> ExitCode:
+    replayed = [group.replayed for group in each.judged.groups]
+    codes = [exit_code(replayed)]
+    if each.judged.notes.damages:
+        codes.append(ExitCode.BAD_DATA)
+    if fail_on is FailOn.CLIENT and any(group.blamed.get(ToBlame.CLIENT) for group in each.judged.groups):
+        codes.append(ExitCode.UNEXPECTED)
+    return worst(codes)
+
+
+def exit_code(replayed: Sequence[Replayed]) -> ExitCode:
+    """Return the exit code of a comparison; comparing nothing does not count as agreement."""
+    if any(each.findings for each in replayed):
+        return ExitCode.UNEXPECTED
+    return ExitCode.EXPECTED if any(each.compared for each in replayed) else ExitCode.NOTHING_RAN
 
 
 def _run_beside(beside: Path | None, out: Path | None) -> Run | None:
@@ -154,43 +269,44 @@ def _judge_at(spark_master: str | None) -> Judge:
 
 
 def _compared(
-    captures: Sequence[Path],
-    profile: str | None,
-    broker_config: Path | None,
-    given: Mapping[str, str],
+    recording: Recording, profile: str | None, broker_config: Path | None, given: Mapping[str, str]
 ) -> _Compared:
-    """Return what the user named, completed by what a tap recorded, else by the newest release."""
-    tapped = tapped_broker(captures)
-    recorded = tapped.broker_config if tapped is not None and broker_config is None else {}
+    """Return what the user named, completed by what was recorded, else by the newest release."""
+    header = recording.header
+    recorded = broker_properties(header) if header is not None and broker_config is None else {}
     in_file = {} if broker_config is None else read_properties(broker_config, "--broker-config")
     properties = coordinator_properties({**recorded, **in_file}) | dict(given)
-    is_newest = profile is None and tapped is None
-    spec = _spec(profile or (DEFAULT_PROFILE if tapped is None else tapped.profile), properties)
+    is_newest = profile is None and header is None
+    spec = _spec(profile or (DEFAULT_PROFILE if header is None else header.profile), properties, recorded)
     says = None
     if recorded:
-        says = f"compared with {spec.profile.name} as the tapped broker was configured"
+        says = f"compared with {spec.profile.name} as the recorded broker was configured"
     elif is_newest:
         says = f"compared with the newest profile, {spec.profile.name}; name another with --profile"
     return _Compared(spec=spec, properties=properties, is_newest=is_newest, says=says)
 
 
-def _spec(profile: str, properties: Mapping[str, str]) -> ReferenceProfile:
+def _spec(profile: str, properties: Mapping[str, str], recorded: Mapping[str, str]) -> ReferenceProfile:
     try:
         return stored_specification(profile, properties, where="the brokers' configuration", defaults={})
-    except (TargetError, TraceError) as error:
+    except TraceError as error:
+        # A header that was recorded is no choice of the user's.
+        raise error if recorded else PlanError(str(error)) from error
+    except TargetError as error:
         raise PlanError(str(error)) from error
 
 
-def _print(console: Console, judged: JudgedCaptures) -> None:
-    table = Table("group", "clients", "compared", "not compared", "answered otherwise")
+def _print(console: Console, *, judged: JudgedCaptures) -> None:
+    table = Table("group", "clients", "compared", "not compared", *ToBlame, box=None)
     for each in judged.groups:
         replayed = each.replayed
         table.add_row(
-            Text(_printable(each.group)),
-            Text(_printable(", ".join(each.clients) or "unknown")),
+            plain(each.group),
+            plain(", ".join(each.clients) or "unknown"),
             str(replayed.compared),
             str(sum(replayed.not_compared.values())),
             str(len(replayed.findings)),
+            *(str(each.blamed.get(party, 0)) for party in (ToBlame.CLIENT, ToBlame.UNKNOWN)),
         )
     console.print(table)
     for line in judged.notes.in_words():
@@ -203,19 +319,12 @@ def _print(console: Console, judged: JudgedCaptures) -> None:
         clients = ", ".join(f"{name or 'unknown'} {count}" for name, count in pattern.clients.items())
         _say(console, f"{pattern.signature}: {pattern.what}, {pattern.count} times, to {clients}")
         _say(console, f"  {pattern.noticed}")
-    for finding in findings[:_SHOWN]:
+    for finding in findings:
         _say(console, f"group {finding.group}, at {finding.at_ms / 1_000:.3f} s: {finding.says}")
-    if len(findings) > _SHOWN:
-        _say(console, f"and {len(findings) - _SHOWN} more")
 
 
 def _say(console: Console, line: str) -> None:
-    console.print(_printable(line), soft_wrap=True, highlight=False, markup=False)
-
-
-def _printable(text: str) -> str:
-    """Escape characters in a text that are not printable, such as a terminal's control sequences."""
-    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+    console.print(plain(line), soft_wrap=True, highlight=False)
 
 
 def _as_json(judged: JudgedCaptures, spec: ReferenceProfile) -> dict[str, object]:
@@ -230,6 +339,8 @@ def _as_json(judged: JudgedCaptures, spec: ReferenceProfile) -> dict[str, object
                 "compared": each.replayed.compared,
                 "not_compared": dict(each.replayed.not_compared),
                 "findings": [asdict(finding) for finding in each.replayed.findings],
+                "blamed": {party: each.blamed.get(party, 0) for party in (ToBlame.CLIENT, ToBlame.UNKNOWN)},
+                "refusals": [asdict(refusal) for refusal in each.refusals],
             }
             for each in judged.groups
         ],

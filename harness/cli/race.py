@@ -4,20 +4,17 @@ import asyncio
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
-from rich.console import Console
 
-from harness.cli.dry_run import DRY_RUN, list_only
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.run_folder import RUN_ID, refuse_taken, telling_of_interruption
-from harness.cli.wide_console import wide_console
+from harness.cli.options import DRY_RUN, RUN_ID, list_only, refuse_taken, telling_of_interruption
 from harness.diff.target_pattern import is_reference
 from harness.orchestration.external import announcement, outline
 from harness.orchestration.plan import PlanError, new_run_id, parse_targets
-from harness.orchestration.progress import ProgressDisplay, plainly
 from harness.races.catalogue import Race, RaceError, select_races
 from harness.races.folder import RacesFolder, RunRecord
 from harness.races.judge import Verdict
@@ -26,8 +23,8 @@ from harness.races.run import RacesPlan, drive, is_applicable, judge_folder
 from harness.races.search import SearchOutcome
 from harness.results.exit_code import ExitCode, worst
 from harness.results.run_kinds import open_folder
-from harness.trace.events import RunKind
-from harness.trace.target_record import TargetRecord
+from harness.terminal import ProgressDisplay, Writer, plain
+from harness.trace.events import RunKind, TraceHeader
 
 _RACES = typer.Argument(help="Races by name or glob; all if none is given.", show_default=False)
 _TARGET = typer.Option("--target", "-t", help="What to run on; may be repeated.")
@@ -37,6 +34,8 @@ _ROUNDS = typer.Option(
 )
 _SEED = typer.Option(help="The seed that decides who takes part in a round, and when each request leaves.")
 _OUT = typer.Option(help="Where to make the run's folder.", file_okay=False)
+_KEPT: Final = 10
+"""Rows for what follows the verdicts."""
 _JUDGE = typer.Option("--judge", help="Judge this run's folder again, and run nothing.")
 
 
@@ -54,9 +53,9 @@ def race(
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> ExitCode:
     """Send concurrent requests many times, and report answers that no order of them explains."""
-    console = wide_console()
+    writer = Writer()
     if judge_again is not None:
-        return _judge(RacesFolder(open_folder(judge_again, RunKind.RACES).path), console)
+        return _judge(RacesFolder(open_folder(judge_again, RunKind.RACES).path), writer)
     plan = RacesPlan(
         run_id=run_id or new_run_id(),
         races=_chosen(races or []),
@@ -71,13 +70,13 @@ def race(
             served = each.spec.replace("reference", "reference-tcp")
             raise PlanError(f"{each.spec} skips waits, and no race takes place there; write {served}")
         if each.is_external:
-            plainly(console)(announcement(each))
+            writer.say(announcement(each))
     if dry_run:
-        return list_only(plan.targets, console, lambda _: _outline(plan))
+        return list_only(plan.targets, lambda _: _outline(plan))
     refuse_taken(plan.out / plan.run_id)
-    with telling_of_interruption(plan.out / plan.run_id, "race --judge"), ProgressDisplay(console) as display:
+    with telling_of_interruption(plan.out / plan.run_id, "race --judge"), ProgressDisplay(writer) as display:
         folder = asyncio.run(drive(plan, display.target_says))
-    return _judge(folder, console)
+    return _judge(folder, writer)
 
 
 def _outline(plan: RacesPlan) -> Iterator[str]:
@@ -85,16 +84,16 @@ def _outline(plan: RacesPlan) -> Iterator[str]:
     yield f"groups: at most {len(plan.races) * plan.round_count}, one for each round of each race"
 
 
-def _judge(folder: RacesFolder, console: Console) -> ExitCode:
-    with ProgressDisplay(console) as display:
+def _judge(folder: RacesFolder, writer: Writer) -> ExitCode:
+    with ProgressDisplay(writer) as display:
         verdicts = judge_folder(folder, display.target_says)
-    run = folder.read_run()
+    run = folder.read_plan()
     write_report(folder.path, run, verdicts)
-    print_verdicts(console, run, verdicts)
-    missing = _not_run(run, folder.read_targets(), verdicts)
-    for line in missing:
-        console.print(line, highlight=False, soft_wrap=True, markup=False)
-    console.print(f"Races: {folder.path}", highlight=False, soft_wrap=True)
+    printing = partial(print_verdicts, run=run, verdicts=verdicts)
+    writer.say_beginning(printing, rest="summary.md has them all", keep=_KEPT)
+    missing = _not_run(run, folder.all_headers(), verdicts)
+    writer.say_some([[plain(line)] for line in missing], rest="all were cut short", keep=1)
+    writer.say(f"Races: {folder.path}")
     return worst((_exit_code(verdicts), *([ExitCode.BAD_DATA] if missing else [])))
 
 
@@ -105,7 +104,7 @@ def _chosen(patterns: Sequence[str]) -> tuple[Race, ...]:
         raise PlanError(str(error)) from error
 
 
-def _not_run(run: RunRecord, targets: Sequence[TargetRecord], verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+def _not_run(run: RunRecord, targets: Sequence[TraceHeader], verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     """Return a line for each race whose rounds are not all on file, because the run was stopped early."""
     done = {(each.target, each.race): each.rounds for each in verdicts}
     return tuple(

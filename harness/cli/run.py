@@ -1,9 +1,9 @@
 """`run` and `report`: make a run's folder from a command line, and pages from a run's folder."""
 
+import asyncio
 import shlex
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -11,52 +11,72 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
+from rich.text import Text
 
-from harness.cli.brokers import BROKER_PROPERTY, print_brokers
-from harness.cli.dry_run import DRY_RUN, list_only
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.run_folder import ON, RUN_ID, telling_of_interruption
-from harness.cli.suites_here import SUITES
+from harness.cli.options import (
+    BROKER_PROPERTY,
+    DRY_RUN,
+    EXPECT,
+    ON,
+    RUN_ID,
+    SKIP,
+    SUITES,
+    list_only,
+    refuse_taken,
+    telling_of_interruption,
+)
+from harness.cli.restarting import (
+    RESTART_COMMAND,
+    RESTART_SHARED,
+    add_restarts,
+    refuse_shared,
+    restart_announcement,
+)
 from harness.clients.known_ids import known_ids
-from harness.orchestration.expectation_files import expectation_files
 from harness.orchestration.external import announcement
 from harness.orchestration.external import dry_run as list_external
 from harness.orchestration.judging import judge_run_again, read_expectations
-from harness.orchestration.matrix import explain_changes
-from harness.orchestration.newer_releases import found_newer, judged_as_older
 from harness.orchestration.on_cluster import cluster_of, refuse_unfit
 from harness.orchestration.plan import (
+    PlanError,
     RunPlan,
     RunShard,
+    expectation_files,
     new_run_id,
     parse_properties,
     parse_targets,
     select_scripts,
 )
-from harness.orchestration.progress import ProgressDisplay, plainly
-from harness.orchestration.run import orchestrate
+from harness.orchestration.run import CompletedRun, orchestrate, timed
 from harness.orchestration.run import report as make_report
+from harness.orchestration.versions import found_newer, judged_as_older
+from harness.report.allure.terms import AllureLevel
+from harness.report.exports.comparison import print_changes, write_changes
+from harness.report.exports.terminal import print_summary, print_verdict, rate_lines
+from harness.report.model.clients import brief_text
 from harness.report.model.losses import has_verdict
-from harness.report.model.without_tables import load_verdict
-from harness.report.terminal.rates import print_rates
-from harness.report.terminal.summary import print_summary, print_verdict
+from harness.report.model.run_data import Run
 from harness.results.client_judgements import keep_expectations
 from harness.results.client_results import clients_folder, load_clients
-from harness.results.errors import ReportError
 from harness.results.exit_code import ENDED_INTERRUPTED, ExitCode, worst
 from harness.results.run_kinds import is_clients_folder, open_folder
+from harness.results.stored_data import ReportError
 from harness.runner.drive import JOBS, Limits
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect
-from harness.spark.master import LOCAL_MASTER, SparkError, why_no_spark
+from harness.spark.master import LOCAL_MASTER, SparkError
+from harness.targets.base.interface import Capability, Lasting
+from harness.targets.external.stated import Stated, parse_assumed, parse_topics
+from harness.targets.external.target import require_stated
+from harness.targets.jars.seals import ChangedCacheError
+from harness.terminal import ProgressDisplay, Writer
 from harness.trace.events import RunKind
 from harness.trace.files import LATEST, RunFolder
 from harness.trace.schema import TraceError
 
 if TYPE_CHECKING:
     from harness.clients.run import ClientsPlan
-    from harness.report.model.run_data import Run
 
 _SCENARIOS = typer.Argument(help="Scenario ids or globs; all if none is given.", show_default=False)
 _TARGET = typer.Option(
@@ -67,28 +87,51 @@ _TARGET = typer.Option(
 _PROFILE = typer.Option(
     help="Compare targets with this profile, e.g. `3.9` for a broker that claims to be like it."
 )
-_SKIP = typer.Option(help="Scenario ids or globs to leave out; may be repeated.")
 _QUICK = typer.Option(
     "--quick", help="Leave out what waits for time-outs, or needs a broker action or a broker of its own."
 )
 _OUT = typer.Option(help="Where to make the run's folder.", file_okay=False)
-_EXPECT = typer.Option(help="Another expectation file; may be repeated.", exists=True, dir_okay=False)
+_RECORD = typer.Option(
+    help="Put traces, scripts, judgements and logs into a folder here; by default they lie in the run's own.",
+    file_okay=False,
+)
 _BASELINE = typer.Option(help="The folder of an earlier run to compare outcomes with.")
 _ARCHIVE = typer.Option(
     help="The archive of runs, for trends; by default `runs` beside the run folders.",
     file_okay=False,
 )
-_SHARD = typer.Option(help="Run one part of the selection only, e.g. `1/3`; `merge` joins the parts.")
-_ALLURE = typer.Option(help="Write Allure results, and render them if Node is there.")
+_SHARD = typer.Option(help="Run one part of the selection only, e.g. `1/3`; `report` joins the parts.")
+_RUNS = typer.Argument(
+    metavar="[RUN]…",
+    help="A run's folder, the newest if none is given; or the shards of one plan, which are joined.",
+    show_default=False,
+)
+_JOINED = typer.Option(help="The folder of the run that shards are joined into; its name is the run's id.")
+ALLURE = typer.Option(
+    help="What Allure shows: `look` has a result for each sub-suite that conforms and for each scenario that "
+    "needs a look, `all` one for each scenario, and keeps `allure-results` for another Allure."
+)
 _NO_REPORT = typer.Option("--no-report", help="Run and judge, but make no report.")
 _PACK = typer.Option(
     "--pack/--no-pack",
     help="Let scenarios share brokers that have properties which they did not ask for and do not notice.",
 )
+_TOPIC = typer.Option(
+    help="`orders=EXISTING`: a topic of an external broker that stands in for the scenarios' own; may be "
+    "repeated. Its records and its configuration stay as they are."
+)
+_ASSUME = typer.Option(
+    help="`PROPERTY=VALUE`: a setting that external brokers are taken to have, even if they report another; "
+    "may be repeated."
+)
 _CLIENTS = typer.Option(
     "--clients", help="Also run the client scripts, with real clients, on the same targets."
 )
 _MASTER = typer.Option(help="Spark's master: `local[*]`, `spark://…`.")
+_COUNTED_AT = typer.Option(
+    help="Also count versions, coverage and trend for the report, with this master of Spark: `local[*]`, "
+    "`spark://…`. Without it, `report` does so."
+)
 _JOBS = typer.Option(
     "--jobs", "-j", min=1, help="The most scenarios at the same time, on all brokers together."
 )
@@ -110,9 +153,10 @@ def run(
     *,
     target: Annotated[list[str] | None, _TARGET] = None,
     profile: Annotated[str | None, _PROFILE] = None,
-    skip: Annotated[list[str] | None, _SKIP] = None,
+    skip: Annotated[list[str] | None, SKIP] = None,
     quick: Annotated[bool, _QUICK] = False,
     out: Annotated[Path, _OUT] = Path("reports"),
+    record: Annotated[Path | None, _RECORD] = None,
     run_id: Annotated[str | None, RUN_ID] = None,
     jobs: Annotated[int, _JOBS] = JOBS,
     scenario_timeout: Annotated[float, _SCENARIO_TIMEOUT] = 60.0,
@@ -120,21 +164,28 @@ def run(
     repeat: Annotated[int, _REPEAT] = 1,
     confirm: Annotated[bool, _CONFIRM] = True,
     confirm_time: Annotated[float | None, _CONFIRM_TIME] = None,
-    expect: Annotated[list[Path] | None, _EXPECT] = None,
+    expect: EXPECT = None,
     baseline: Annotated[Path | None, _BASELINE] = None,
     suites: Annotated[str, SUITES] = "suites",
-    allure: Annotated[bool, _ALLURE] = True,
-    spark_master: Annotated[str, _MASTER] = LOCAL_MASTER,
+    allure: Annotated[AllureLevel, ALLURE] = AllureLevel.LOOK,
+    spark_master: Annotated[str | None, _COUNTED_AT] = None,
     archive: Annotated[Path | None, _ARCHIVE] = None,
     shard: Annotated[str | None, _SHARD] = None,
     broker_property: Annotated[list[str] | None, BROKER_PROPERTY] = None,
+    topic: Annotated[list[str] | None, _TOPIC] = None,
+    assume: Annotated[list[str] | None, _ASSUME] = None,
     pack: Annotated[bool, _PACK] = True,
     clients: Annotated[bool, _CLIENTS] = False,
     only_drive: Annotated[bool, _NO_REPORT] = False,
     on: Annotated[str | None, ON] = None,
+    restart_command: Annotated[str | None, RESTART_COMMAND] = None,
+    restart_shared: Annotated[bool, RESTART_SHARED] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> ExitCode:
     """Run scenarios on targets, judge the differences, and write a report."""
+    stated = Stated(
+        topics=parse_topics(topic or []), assumed=parse_assumed(assume or []), may_lack_topics=True
+    )
     selection = select_scripts(collect(suites), scenarios or [], skip or [], quick=quick)
     plan = RunPlan(
         run_id=run_id or new_run_id(),
@@ -143,18 +194,27 @@ def run(
         selection=selection,
         catalogue=known_ids(suites),
         clauses=tuple(load_clauses(suites).values()),
-        targets=parse_targets(target or ["reference"], profile=profile, guards_external=True),
+        targets=parse_targets(target or ["reference"], profile=profile, guards_external=True, stated=stated),
         reports=out,
         command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
         limits=Limits(scenario_s=scenario_timeout, drive_s=run_timeout, jobs=jobs),
         expectation_files=expectation_files(suites, expect or []),
     )
     plan = replace(plan, broker_properties=parse_properties(broker_property or []), merges_configs=pack)
-    plan = replace(plan, repeat=repeat, confirms=confirm, confirm_s=confirm_time, baseline=baseline)
+    plan = replace(
+        plan, repeat=repeat, confirms=confirm, confirm_s=confirm_time, baseline=baseline, records=record
+    )
+    writer = Writer()
+    if stated.assumed and not any(each.is_external for each in plan.targets):
+        writer.say("--assume has no effect: no target is a broker that runs already (external:)")
+    add_restarts(plan.targets, restart_command, on=on, is_shared=restart_shared)
     if dry_run:
-        return _list_only(plan)
+        return list_only(plan.targets, partial(list_external, scripts=plan.scripts, run_id=plan.run_id))
+    asyncio.run(require_stated(plan.targets))
+    if not restart_shared:
+        refuse_shared(plan.targets)
     options = ReportOptions(wanted=not only_drive, allure=allure, spark_master=spark_master, archive=archive)
-    return carry_out(plan, replace(options, on=on), _beside(plan, profile, suites, wanted=clients), Console())
+    return carry_out(plan, replace(options, on=on), writer, _beside(plan, profile, suites, wanted=clients))
 
 
 def _beside(plan: RunPlan, profile: str | None, suites: str, *, wanted: bool) -> "ClientsPlan | None":
@@ -165,167 +225,202 @@ def _beside(plan: RunPlan, profile: str | None, suites: str, *, wanted: bool) ->
     from harness.cli.clients_beside import plan_beside  # noqa: PLC0415 - see above
 
     specs = [target.spec for target in plan.targets]
-    beside = plan_beside(specs, run_id=plan.run_id, profile=profile, suites=suites, console=Console())
+    beside = plan_beside(specs, run_id=plan.run_id, profile=profile, suites=suites)
     entries = read_expectations(plan.expectation_files, plan.catalogue)
     return replace(beside, confirms=plan.confirms, entries=entries)
-
-
-def _list_only(plan: RunPlan) -> ExitCode:
-    return list_only(
-        plan.targets, Console(), partial(list_external, scripts=plan.scripts, run_id=plan.run_id)
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportOptions:
     """Options for the report of a run, and for the cluster that drives it."""
 
-    wanted: bool
-    allure: bool
-    spark_master: str
-    archive: Path | None
+    wanted: bool = True
+    allure: AllureLevel = AllureLevel.LOOK
+    spark_master: str | None = None
+    """Spark's master; None if Spark is not to count anything."""
+    archive: Path | None = None
     on: str | None = None
     """The master of the cluster that drives the run; None for this machine."""
+    shows_changes: bool = False
+    """Whether the report is of what changes from each target to the next."""
 
 
 def carry_out(
-    plan: RunPlan, options: ReportOptions, clients: "ClientsPlan | None", console: Console
+    plan: RunPlan, options: ReportOptions, writer: Writer, clients: "ClientsPlan | None" = None
 ) -> ExitCode:
     """Carry out a plan, then client scripts, under a progress display; report, and print the summary."""
-    say = plainly(console)
     folder = plan.reports / plan.run_id
-    is_reported = _announce(plan, options, console)
+    is_reported = _announce(plan, options, writer)
     reported: Run | None = None
-    began_s = time.monotonic()
-    with telling_of_interruption(folder, "report"), ProgressDisplay(console) as display:
-        with cluster_of(options.on, plan.reports, say) as cluster:
+    with telling_of_interruption(folder, "report"), ProgressDisplay(writer) as display:
+        with cluster_of(options.on, plan.reports, display.teller("cluster")) as cluster:
             completed = orchestrate(plan, display, cluster)
-        print_brokers(completed.folder, console)
+        times_s = dict(completed.times_s)
         for line in found_newer(plan.targets, completed.folder):
-            say(line)
+            writer.say(line)
         is_interrupted = completed.footer.ended.startswith(ENDED_INTERRUPTED)
         if is_reported and is_interrupted:
-            say("interrupted; making a report of the recording (press Ctrl-C again to stop)")
+            writer.say("interrupted; making a report of the recording (press Ctrl-C again to stop)")
         applying = [completed.exit_code]
         if clients is not None and not is_interrupted:
             from harness.cli.clients_beside import drive_beside  # noqa: PLC0415 - see `_beside`
 
-            applying.append(drive_beside(clients, folder, display.target_says))
-        if is_reported and not has_verdict(load_verdict(folder)):
+            with timed(times_s, "clients"):
+                applying.append(drive_beside(clients, folder, display.target_says))
+        if is_reported and not has_verdict(Run.load(folder)):
             is_reported = False
-            say(
-                f"No report: every target was lost; you can make one with `kafka-conformance report {folder}`"
-            )
+            remedy = f"you can make one with `kafka-conformance report {folder}`"
+            writer.say(f"No report: every target was lost; {remedy}")
         if is_reported:
-            explain_changes(completed, display.teller("report"))
-            reported = _report_or_explain(completed.folder, options, display, console)
+            with timed(times_s, "reported"):
+                reported = _report(completed.folder, options, display, writer)
+    shows_changes = reported is not None and options.shows_changes
+    further = [*_further(plan, completed, writer, shows_changes=shows_changes)]
     if reported is not None:
-        print_summary(reported, console)
+        print_summary(reported, writer, further=further, times=times_s)
     else:
-        print_verdict(folder, console)
-    _print_clients(folder, console)
-    if plan.repeat > 1:
-        print_rates(completed.checked, console)
-    console.print(f"[dim]{time.monotonic() - began_s:.1f} s in all[/]", highlight=False)
+        print_verdict(folder, writer, further=further, times=times_s)
     return worst(applying)
 
 
-def _announce(plan: RunPlan, options: ReportOptions, console: Console) -> bool:
+def _further(
+    plan: RunPlan, completed: CompletedRun, writer: Writer, *, shows_changes: bool
+) -> Iterator[str | Text]:
+    """Yield what a run has to say besides its summary."""
+    folder = completed.folder.path
+    if shows_changes:
+        written = write_changes(folder)
+        yield from writer.lines_of(lambda console: print_changes(folder, console))
+        yield f"What changes: {written}"
+    yield from _client_lines(folder)
+    if plan.repeat > 1:
+        yield from rate_lines(completed.checked)
+
+
+def _announce(plan: RunPlan, options: ReportOptions, writer: Writer) -> bool:
     """Print what is about to be done, and return whether a report will be made of it."""
     if options.on is not None:
         refuse_unfit(options.on, plan.targets)
-    console.print(f"[bold]run {plan.run_id}[/]  {len(plan.scripts)} scenarios", highlight=False)
-    say = plainly(console)
-    lacking = why_no_spark(options.spark_master) if options.wanted else None
-    if lacking is not None:
-        folder = plan.reports / plan.run_id
-        say(f"Only a verdict, no report: {lacking}; then `kafka-conformance report {folder}`")
+    writer.say(f"run {plan.run_id}  {len(plan.scripts)} scenarios", "bold")
     for target in plan.targets:
         if target.is_external:
-            say(announcement(target))
+            writer.say(announcement(target))
+            if Capability.RESTART in target.capabilities:
+                writer.say(restart_announcement(plan.scripts))
     for line in judged_as_older(plan.targets):
-        say(line)
-    return options.wanted and lacking is None
+        writer.say(line)
+    return options.wanted
 
 
-def _report_or_explain(
-    folder: RunFolder, options: ReportOptions, display: ProgressDisplay, console: Console
-) -> "Run":
+def _report(folder: RunFolder, options: ReportOptions, display: ProgressDisplay, writer: Writer) -> "Run":
     """Make the report of a run and return the run; if that fails, print the verdict before the failure."""
-    try:
-        return _report(folder, options, display)
-    except (SparkError, ReportError, TraceError, OSError):
-        print_verdict(folder.path, console)
-        raise
-
-
-def _report(folder: RunFolder, options: ReportOptions, display: ProgressDisplay) -> "Run":
     tell = display.teller("report")
-    rendered = make_report(
-        folder,
-        allure=options.allure,
-        spark_master=options.spark_master,
-        progress=tell,
-        archive=options.archive,
-    )
-    if clients_folder(folder.path) is not None:
-        from harness.clients.report import write_conversations_beside  # noqa: PLC0415 - see `_beside`
+    try:
+        rendered = make_report(
+            folder,
+            allure=options.allure,
+            spark_master=options.spark_master,
+            progress=tell,
+            archive=options.archive,
+        )
+        if clients_folder(folder.path) is not None:
+            from harness.clients.report import write_conversations_beside  # noqa: PLC0415 - see `_beside`
 
-        write_conversations_beside(folder.path)
-    if rendered.allure_problem:
-        tell(f"Allure's report was not rendered: {rendered.allure_problem}")
-    display.finish("report")
+            write_conversations_beside(folder.path)
+    except (SparkError, ReportError, TraceError, ChangedCacheError, OSError):
+        print_verdict(folder.path, writer)
+        raise
+    if rendered.allure is not None and rendered.allure.problem:
+        tell(Lasting(f"Allure's report was not rendered: {rendered.allure.problem}"))
     return rendered.run
 
 
-def _print_clients(run_dir: Path, console: Console) -> None:
-    """Print the results of a run's client scripts, if it has any."""
-    if clients_folder(run_dir) is not None:
-        from harness.cli.clients_beside import print_clients  # noqa: PLC0415 - see `_beside`
-
-        print_clients(run_dir, console)
+def _client_lines(run_dir: Path) -> Iterable[str]:
+    """Return lines about the results of a run's client scripts, if it has any."""
+    clients = clients_folder(run_dir)
+    return () if clients is None else brief_text(load_clients(clients))
 
 
 @ends_with_exit_code
 def report(
-    run_folder: Annotated[Path, typer.Argument(help="A run's folder; the newest if none is given.")] = Path(
-        "reports", LATEST
-    ),
+    run_folders: Annotated[list[Path] | None, _RUNS] = None,
     *,
-    expect: Annotated[list[Path] | None, _EXPECT] = None,
+    out: Annotated[Path | None, _JOINED] = None,
+    expect: EXPECT = None,
     baseline: Annotated[Path | None, _BASELINE] = None,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="Judge the run's traces again, instead of what it stored.")
+    ] = False,
     suites: Annotated[str, SUITES] = "suites",
-    allure: Annotated[
-        bool, typer.Option(help="Write Allure results, and render them if Node is there.")
-    ] = True,
+    allure: Annotated[AllureLevel, ALLURE] = AllureLevel.LOOK,
     spark_master: Annotated[str, _MASTER] = LOCAL_MASTER,
     archive: Annotated[Path | None, _ARCHIVE] = None,
 ) -> ExitCode:
-    """Judge a stored run again with today's expectations, and make its report anew."""
-    folder = open_folder(run_folder, RunKind.SUITES, RunKind.CLIENTS, RunKind.SOAK, RunKind.TAP)
-    console = Console()
-    from harness.cli.report_kinds import report_of_other_kind  # noqa: PLC0415 - see `_beside`
+    """Apply today's expectations to a stored run, or to shards joined, and make its report again.
 
+    What `run --topic` and `--assume` stated is stored with the run.
+    """
     files, catalogue = expectation_files(suites, expect or []), known_ids(suites)
+    writer = Writer()
+    chosen = run_folders or [Path("reports", LATEST)]
+    if len(chosen) > 1 or out is not None:
+        chosen = [_joined(chosen, out, files, catalogue, writer)]
+    folder = open_folder(chosen[0], RunKind.SUITES, RunKind.CLIENTS, RunKind.SOAK, RunKind.TAP)
+    from harness.cli.clients_beside import report_of_other_kind  # noqa: PLC0415 - see `_beside`
+
     _judge_clients_again(folder.path, files, catalogue)
-    other = report_of_other_kind(folder.path, console)
+    other = report_of_other_kind(folder.path, writer)
     if other is not None:
         return other
     if not folder.scripts_json.is_file():
-        raise ReportError(f"{run_folder} was cut short before its scripts were written: run it again")
-    with ProgressDisplay(console) as display:
-        code = judge_run_again(
-            folder,
-            expectation_files=files,
-            catalogue=catalogue,
-            baseline=baseline,
-        )
-        options = ReportOptions(wanted=True, allure=allure, spark_master=spark_master, archive=archive)
-        reported = _report_or_explain(folder, options, display, console)
-    print_summary(reported, console)
-    _print_clients(folder.path, console)
+        raise ReportError(f"{chosen[0]} was cut short before its scripts were written: run it again")
+    times_s: dict[str, float] = {}
+    with ProgressDisplay(writer) as display:
+        with timed(times_s, "judged"):
+            code = judge_run_again(
+                folder,
+                expectation_files=files,
+                catalogue=catalogue,
+                baseline=baseline,
+                is_from_traces=judge,
+            )
+        options = ReportOptions(allure=allure, spark_master=spark_master, archive=archive)
+        with timed(times_s, "reported"):
+            reported = _report(folder, options, display, writer)
+    print_summary(reported, writer, further=[*_client_lines(folder.path)], times=times_s)
     clients = clients_folder(folder.path)
     return code if clients is None else worst((code, load_clients(clients).exit_code))
+
+
+def _joined(
+    runs: Sequence[Path], out: Path | None, files: Sequence[Path], catalogue: frozenset[str], writer: Writer
+) -> Path:
+    """Join the shards of one plan into a new run's folder, and judge it.
+
+    Raises:
+        PlanError: there is no place for the new run.
+        MergeError: the runs are not shards of one plan.
+    """
+    if out is None:
+        raise PlanError("several runs are joined into a new one: name its folder with --out")
+    refuse_taken(out)
+    from harness.gate.merge import merge, refuse_strangers  # noqa: PLC0415 - only shards need it
+    from harness.gate.stored import open_run  # noqa: PLC0415 - likewise
+
+    shards = [open_run(path) for path in runs]
+    refuse_strangers(shards)
+    read_expectations(files, catalogue)
+    folder = RunFolder.create(out.parent, out.name)
+    checked = merge(
+        shards,
+        folder,
+        command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
+        expectation_files=files,
+        catalogue=catalogue,
+        today=datetime.now(UTC).date(),
+    )
+    writer.say(f"{len(shards)} runs joined, {len(checked.judgements)} results: {folder.path}")
+    return folder.path
 
 
 def _judge_clients_again(run_dir: Path, files: Sequence[Path], catalogue: frozenset[str]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from harness.diff.model import Alignment, Attempt, Attribution, Difference, Judgement
+from harness.diff.model import Attempt, Attribution, Difference, Judgement
 from harness.scenario.script_schema import script_schema
 from harness.spark.archive_rows import ClientVerdict
 from harness.trace.clause import Clause
@@ -46,19 +46,18 @@ def _of_record(name: str, cls: "type[DataclassInstance]", obeyed_by: str) -> Pub
 
 SCHEMAS: Final = (
     _of_record("run", RunHeader, "`run.json`"),
-    _of_record("footer", RunFooter, "`footer.json`"),
+    _of_record("footer", RunFooter, "`record/footer.json`"),
     PublishedSchema(
-        name="script", obeyed_by="each value of the object in `scripts.json`", make=script_schema
+        name="script", obeyed_by="each value of the object in `record/scripts.json.zst`", make=script_schema
     ),
-    _of_record("clause", Clause, "each line of `clauses.jsonl`"),
-    _of_record("trace-header", TraceHeader, "each item of `traces/TARGET/header.json`"),
-    _of_record("event", Event, "each line of `traces/TARGET/events.jsonl`"),
+    _of_record("clause", Clause, "each line of `record/clauses.jsonl.zst`"),
+    _of_record("trace-header", TraceHeader, "each item of `record/traces/TARGET/header.json`"),
+    _of_record("event", Event, "each line of `record/traces/TARGET/events.jsonl.zst`"),
     _of_record("starvation", Starvation, "`fields` of each `starved` event"),
-    _of_record("alignment", Alignment, "each line of `alignments.jsonl`"),
-    _of_record("judgement", Judgement, "each line of `judgements.jsonl`"),
-    _of_record("difference", Difference, "each line of `differences.jsonl`"),
-    _of_record("attempt", Attempt, "each line of `attempts.jsonl`"),
-    _of_record("attribution", Attribution, "each line of `attributions.jsonl`"),
+    _of_record("judgement", Judgement, "each line of `record/judgements.jsonl.zst`"),
+    _of_record("difference", Difference, "each line of `record/differences.jsonl.zst`"),
+    _of_record("attempt", Attempt, "each line of `record/attempts.jsonl.zst`"),
+    _of_record("attribution", Attribution, "each line of `record/attributions.jsonl.zst`"),
     _of_record("client-verdict", ClientVerdict, "each row of `client_verdicts` in an archive of runs"),
 )
 """The published schemas, in the order in which a run writes the data."""

@@ -1,40 +1,26 @@
 """`search`: make conversations and compare two references on them, in virtual time."""
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from harness.cli.dry_run import DRY_RUN
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.run_folder import ON, RUN_ID
-from harness.cli.search_beside import BesideRun, write_beside
-from harness.cli.search_on import TASKS, ClusterPlan, search_on
-from harness.cli.search_target import (
-    BATCH,
-    JOBS,
-    Display,
-    TargetPlan,
-    dry_run_of_search,
-    kept_corpus,
-    search_target,
-)
-from harness.cli.suites_here import package_folder
-from harness.cli.wide_console import wide_console
+from harness.cli.options import DRY_RUN, ON, RUN_ID, package_folder
+from harness.cli.search_beside import BesideRun, Found, search_on
+from harness.cli.search_plan import BATCH, JOBS, SearchPlan
+from harness.cli.search_target import dry_run_of_search, search_target
 from harness.orchestration.plan import PlanError, new_run_id
 from harness.results.exit_code import ExitCode, worst
 from harness.search.hunt import Harvest, Hunt, Order
-from harness.search.outcome import print_outcome
 from harness.search.written import scenario_of, write
 from harness.targets.base.interface import TargetError
-from harness.targets.reference.target import ReferenceTarget, reference_profile
-from harness.targets.reference.variants import VariantTarget, flipped
+from harness.targets.reference.target import ReferenceTarget
+from harness.targets.reference.variants import VariantTarget, flipped, reference_of
 from harness.targets.spec import parse_target
+from harness.terminal import ProgressDisplay, Writer
 
 
 def whole_number(text: str) -> int:
@@ -63,7 +49,7 @@ _BATCH = typer.Option(min=1, help="How many conversations a round has, on a targ
 _JOBS = typer.Option("--jobs", "-j", min=1, help="The most conversations at the same time on such a target.")
 _MUTANT = typer.Option(
     help="Compare the target with itself with a fault: a named behaviour that is switched, or the id of a "
-    "mutant as `mutate --list` shows it. Stops where the fault is found."
+    "mutant as `tools/mutate.py --list` shows it. Stops where the fault is found."
 )
 _PROFILE = typer.Option(
     help="Compare a target that is no reference with this profile, e.g. `4.4` for a broker that claims it."
@@ -87,6 +73,11 @@ _BESIDE = typer.Option(
     help="A run. A page in RUN-coverage below --out shows which versions of which API were answered with "
     "which error codes, in the search and in the run's scenarios."
 )
+_TASKS = typer.Option(
+    min=1,
+    help="Into how many tasks a search with --on is divided; one a core if nobody says.",
+    show_default=False,
+)
 _OUT = typer.Option(help="Where to make the folder of what was found on such a target.", file_okay=False)
 _NO_REPORT = typer.Option("--no-report", help="Confirm what was found, but make no report.")
 
@@ -108,7 +99,7 @@ def search(
     run_id: Annotated[str | None, RUN_ID] = None,
     only_drive: Annotated[bool, _NO_REPORT] = False,
     on: Annotated[str | None, ON] = None,
-    tasks: Annotated[int | None, TASKS] = None,
+    tasks: Annotated[int | None, _TASKS] = None,
     beside: Annotated[Path | None, _BESIDE] = None,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> ExitCode:
@@ -117,77 +108,54 @@ def search(
     Exit code 0: every difference has a named behaviour, or the mutant was found. 1: not so.
     """
     run_id = run_id or new_run_id()
+    plan = SearchPlan(
+        target=target,
+        against=against,
+        mutant=mutant,
+        profile=profile,
+        steps=steps,
+        seed=seed,
+        batch=batch,
+        jobs=jobs,
+        out=out,
+        run_id=run_id,
+        write_to=write_to,
+        corpus=corpus,
+        wants_report=not only_drive,
+        on=on,
+        tasks=tasks,
+    )
     run = BesideRun.read(beside, out / f"{run_id}-coverage")
-    if mutant is None and not (is_virtual(target) and (against is None or is_virtual(against))):
-        plan = TargetPlan(
-            target=target,
-            against=against,
-            profile=profile,
-            steps=steps,
-            seed=seed,
-            batch=batch,
-            jobs=jobs,
-            out=out,
-            run_id=run_id,
-            write_to=write_to,
-            corpus=corpus,
-            wants_report=not only_drive,
-            on=on,
-            tasks=tasks,
-            beside=run,
-        )
-        return (dry_run_of_search if dry_run else search_target)(plan, wide_console())
-    order = _order(target, against, mutant, profile, steps=steps, seed=seed)
-    names, line = _sides(target, against, mutant)
-    there = partial(ClusterPlan, on=on or "", tasks=tasks, out=out, corpus=corpus, write_to=write_to)
-    plan_there = there(names=names, reproduced=line, beside=run)
-    return _search_there(order, plan_there) if on else _search_here(order, plan_there, line(seed, steps))
-
-
-def _sides(
-    target: str, against: str | None, mutant: str | None
-) -> tuple[tuple[str, str], Callable[[int, int], str]]:
-    """Return the names of both sides, and a function that returns the command to search them again."""
-    compared = f"--against {against}" if against else f"--mutant {mutant}"
-    line = partial(_reproduced, f"kafka-conformance search --target {target} {compared}")
-    return (target, against or f"{target} with {mutant}"), line
-
-
-def _search_there(order: Order, plan: ClusterPlan) -> ExitCode:
-    outcome = search_on(plan, order, wide_console())
+    if not plan.is_virtual:
+        return dry_run_of_search(plan) if dry_run else search_target(plan, run)
+    order = _order(plan)
+    if on is None:
+        return _search_here(order, plan, run)
+    outcome = search_on(plan, on, order, run, Writer())
     lost = ExitCode.EXPECTED if outcome.losses.lost is None else ExitCode.UNAVAILABLE
     return worst((lost, _exit_code(outcome.harvest, is_mutant=order.stops_at_first)))
 
 
-def _reproduced(compared: str, seed: int, steps: int) -> str:
-    return f"{compared} --seed {seed} --steps {steps}"
-
-
-def _search_here(made: Order, plan: ClusterPlan, reproduced: str) -> ExitCode:
-    order = replace(made, corpus=kept_corpus(plan.corpus))
-    console = wide_console()
-    hunt = _hunt(order, Display(console, plan.names))
-    harvest = asyncio.run(hunt.run())
-    print_outcome(harvest, console)
-    write_beside(plan.beside, harvest, plan.names, console)
+def _search_here(made: Order, plan: SearchPlan, beside: BesideRun | None) -> ExitCode:
+    order = replace(made, corpus=plan.kept_corpus())
+    writer = Writer()
+    with ProgressDisplay(writer) as display:
+        found = Found(writer, display, plan.names)
+        hunt = _hunt(order, found)
+        harvest = asyncio.run(hunt.run())
+    found.say_end(harvest, beside)
     if plan.write_to is not None:
-        asyncio.run(_write(hunt, harvest, plan.write_to, plan.names, reproduced, console))
+        asyncio.run(_write(hunt, harvest, plan.write_to, plan))
+        writer.say(f"{len(harvest.clusters)} scenarios: {plan.write_to}")
     # A search stops at the first difference only if it is for a planted fault.
     return _exit_code(harvest, is_mutant=order.stops_at_first)
 
 
-def _hunt(order: Order, display: Display) -> Hunt:
+def _hunt(order: Order, found: Found) -> Hunt:
     try:
-        return Hunt(order, display.tell)
+        return Hunt(order, found.tell)
     except TargetError as error:
         raise PlanError(str(error)) from error
-
-
-def _refuse_unfit(profile: str | None, against: str | None, mutant: str | None) -> None:
-    if profile is not None:
-        raise PlanError("--profile is for a target that is no reference; write reference:PROFILE")
-    if (against is None) == (mutant is None):
-        raise PlanError("say either --against or --mutant: a search compares two references")
 
 
 def _exit_code(harvest: Harvest, *, is_mutant: bool) -> ExitCode:
@@ -197,28 +165,23 @@ def _exit_code(harvest: Harvest, *, is_mutant: bool) -> ExitCode:
     return ExitCode.EXPECTED if is_explained else ExitCode.UNEXPECTED
 
 
-def _order(
-    target: str, against: str | None, mutant: str | None, profile: str | None, *, steps: int, seed: int
-) -> Order:
-    _refuse_unfit(profile, against, mutant)
-    one = _reference(target)
-    if against is not None:
-        return Order(target=one, against=_reference(against), steps=steps, seed=seed)
-    assert mutant is not None
-    try:
-        if ":" not in mutant:
-            other = flipped(one, mutant)
-            return Order(target=one, against=other, steps=steps, seed=seed, stops_at_first=True)
-        return Order(
-            target=one,
-            against=one,
-            mutant=mutant,
-            steps=steps,
-            seed=seed,
-            stops_at_first=True,
-        )
-    except TargetError as error:
-        raise PlanError(str(error)) from error
+def _order(plan: SearchPlan) -> Order:
+    if plan.profile is not None:
+        raise PlanError("--profile is for a target that is no reference; write reference:PROFILE")
+    one = _reference(plan.target)
+    order = Order(target=one, against=one, steps=plan.steps, seed=plan.seed)
+    match plan.against, plan.mutant:
+        case str(against), None:
+            return replace(order, against=_reference(against))
+        case None, str(mutant) if ":" in mutant:
+            return replace(order, mutant=mutant, stops_at_first=True)
+        case None, str(mutant):
+            try:
+                return replace(order, against=flipped(one, mutant), stops_at_first=True)
+            except TargetError as error:
+                raise PlanError(str(error)) from error
+        case _:
+            raise PlanError("say either --against or --mutant: a search compares two references")
 
 
 def _reference(spec: str) -> VariantTarget:
@@ -229,20 +192,10 @@ def _reference(spec: str) -> VariantTarget:
         raise PlanError(str(error)) from error
     if not isinstance(target, ReferenceTarget) or target.foreseen_profile is None:
         raise PlanError(f"{spec!r} is no reference in virtual time; write reference:PROFILE")
-    return VariantTarget(reference_profile(target.foreseen_profile))
+    return reference_of(target.foreseen_profile)
 
 
-async def _write(
-    hunt: Hunt, harvest: Harvest, folder: Path, names: tuple[str, str], reproduction: str, console: Console
-) -> None:
+async def _write(hunt: Hunt, harvest: Harvest, folder: Path, plan: SearchPlan) -> None:
     for cluster in harvest.clusters:
-        written = scenario_of(
-            cluster, names=names, traces=await hunt.traces(cluster), reproduction=reproduction
-        )
-        path = write(folder, written)
-        console.print(f"{written.id}: {path}", soft_wrap=True, highlight=False, markup=False)
-
-
-def is_virtual(spec: str) -> bool:
-    """Return whether a spec names a reference in this process."""
-    return spec.partition(":")[0] == "reference"
+        traces = await hunt.traces(cluster)
+        write(folder, scenario_of(cluster, names=plan.names, traces=traces, reproduction=plan.reproduction))

@@ -5,10 +5,11 @@
     expect = ["conformance/expected.toml"]   # relative to this file, as all paths here
     target = ["kafka:3.9.2"]
     out = "build/conformance"
+    assume = ["group.max.size=100"]          # of brokers that run already
     jar-lock = "kafka-jars.sha512"
 
-`suites` applies to every command that has the option, `expect` to `run`, `report`, `gate` and `clients`,
-`target` and `out` to `run`. An option on the command line wins.
+`suites` applies to every command that has the option, `expect` to `run`, `report`, `gate`, `clients` and
+the verbs of `expect`, `target`, `out` and `assume` to `run`. An option on the command line wins.
 """
 
 import os
@@ -27,16 +28,19 @@ _TABLE: Final = "kafka-conformance"
 
 _JUDGING: Final = ("suites", "expect")
 _OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    "run": (*_JUDGING, "target", "out"),
+    "run": (*_JUDGING, "target", "out", "assume"),
     "report": _JUDGING,
     "gate": _JUDGING,
     "clients": _JUDGING,
     **dict.fromkeys(
-        ("list", "explain", "matrix", "mutate", "coverage", "doctor", "merge", "bench"),
+        ("list", "explain", "diff", "doctor"),
         ("suites",),
     ),
 }
 """The options that the table sets, by command; outside `run`, `--out` has another meaning."""
+
+_EXPECT_VERBS: Final = ("lint", "update", "prune", "why")
+"""The commands of the group `expect`, which take the same of the table as `gate`."""
 
 Defaults = dict[str, str | list[str]]
 """Values of options by their Python names."""
@@ -58,6 +62,7 @@ class Settings(BaseModel):
     target: list[str] = Field(default_factory=list)
     out: str | None = None
     jar_lock: str | None = None
+    assume: list[str] = Field(default_factory=list)
 
 
 def read_settings(start: Path) -> tuple[Settings, Path] | None:
@@ -93,12 +98,14 @@ def defaults_of(settings: Settings, folder: Path) -> Defaults:
         values["expect"] = [str(folder / each) for each in settings.expect]
     if settings.target:
         values["target"] = list(settings.target)
+    if settings.assume:
+        values["assume"] = list(settings.assume)
     if settings.out is not None:
         values["out"] = str(folder / settings.out)
     return values
 
 
-def apply_settings(start: Path) -> dict[str, Defaults]:
+def apply_settings(start: Path) -> dict[str, Mapping[str, object]]:
     """Return the defaults of commands that the settings at or above a folder change.
 
     The settings' folder is appended to Python's import path, so that nothing in it shadows an installed
@@ -119,7 +126,8 @@ def apply_settings(start: Path) -> dict[str, Defaults]:
     if settings.jar_lock is not None:
         os.environ.setdefault(LOCK_VARIABLE, str(folder / settings.jar_lock))
     values = defaults_of(settings, folder)
-    return {
+    of_commands = {
         command: {name: values[name] for name in names if name in values}
         for command, names in _OPTIONS.items()
     }
+    return {**of_commands, "expect": dict.fromkeys(_EXPECT_VERBS, of_commands["gate"])}

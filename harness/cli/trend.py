@@ -4,12 +4,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from harness.cli.errors import ends_with_exit_code
-from harness.orchestration.progress import ProgressDisplay
-from harness.report.model.client_verdicts import client_verdicts
-from harness.report.site.trend_site import render_trend
+from harness.report.site.run_site import render_trend
+from harness.results.client_judgements import client_verdicts
 from harness.results.exit_code import ExitCode
 from harness.results.run_kinds import open_folder
 from harness.spark.archive import Archive
@@ -17,6 +15,7 @@ from harness.spark.archive_rows import ARCHIVE
 from harness.spark.master import LOCAL_MASTER
 from harness.spark.packing import pack
 from harness.spark.trend import build_trend
+from harness.terminal import ProgressDisplay, Writer
 from harness.trace.events import RunKind
 
 _RUNS = typer.Argument(metavar="[RUN]…", help="Folders of finished runs; all archived runs if none is given.")
@@ -35,20 +34,19 @@ def trend(
 ) -> ExitCode:
     """Put runs into the archive, and make tables and pages of all of them."""
     folders = [open_folder(path, RunKind.SUITES) for path in runs or []]
-    console = Console()
+    writer = Writer()
     place = archive or (folders[0].path.parent if folders else Path("reports")) / ARCHIVE
     kept = Archive(root=place.resolve())
     run_ids = list(dict.fromkeys(folder.read_run().run_id for folder in folders)) or None
-    with ProgressDisplay(console) as display:
+    with ProgressDisplay(writer) as display:
         tell = display.teller("trend")
         if folders:
             pack(folders, kept, clients_of=client_verdicts, progress=tell)
         kept.check(run_ids or kept.run_ids())
         counts = build_trend(kept, out, run_ids=run_ids, master=spark_master, progress=tell)
         page = render_trend(out)
-        display.finish("trend")
     for name, count in counts.items():
-        console.print(f"{count:>10}  {name}", highlight=False)
-    console.print(f"Tables: {out}", highlight=False, soft_wrap=True)
-    console.print(f"Page: {page}", highlight=False, soft_wrap=True)
+        writer.say(f"{count:>10}  {name}")
+    writer.say(f"Tables: {out}")
+    writer.say(f"Page: {page}")
     return ExitCode.EXPECTED

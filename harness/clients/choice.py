@@ -6,7 +6,7 @@ from typing import Final
 from harness.clients.java import JAVA, is_java, java_library
 from harness.clients.libraries import LIBRARIES, ClientLibrary
 from harness.extras import why_without
-from harness.targets.base.interface import Progress, TargetError
+from harness.targets.base.interface import Lasting, Progress, TargetError
 
 LIBRARY_FORMS: Final = (*LIBRARIES, JAVA, f"{JAVA}:VERSION")
 """The forms of a library's name."""
@@ -38,5 +38,5 @@ async def choose_libraries(names: Sequence[str], progress: Progress) -> tuple[Cl
     try:
         return (*LIBRARIES.values(), await java_library(JAVA, progress))
     except TargetError as error:
-        progress(f"not run with {JAVA}: {error}")
+        progress(Lasting(f"not run with {JAVA}: {error}"))
         return tuple(LIBRARIES.values())

@@ -1,4 +1,4 @@
-"""The clients' observations and the wire traffic of each script, as data that pages load."""
+"""The clients' observations and the wire traffic of each script, as data that views load."""
 
 import bisect
 import re
@@ -9,41 +9,51 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
+from harness.report.model.clients import (
+    client_conversation_key,
+    client_talks,
+    column_key,
+    reference_of,
+)
 from harness.report.model.clients_facts import phrase
-from harness.report.model.clients_page import CONVERSATIONS, client_conversation_file, column_key
-from harness.report.model.clients_script import reference_of
-from harness.report.model.conversation_data import as_script, lone_conversation_data
-from harness.report.model.tapped_conversation_data import heard, steps_of
-from harness.results.client_files import CONVERSATION_FILE, conversation
-from harness.results.client_results import ClientResultKey, ClientsRun, ScriptOutcome
+from harness.report.model.conversation_data import heard, lone_conversation_data, steps_of
+from harness.report.site.pages import Site
+from harness.results.client_results import (
+    CONVERSATION_FILE,
+    ClientResultKey,
+    ClientsRun,
+    ScriptOutcome,
+    conversation,
+)
 from harness.results.stored_data import read_lines
 from harness.tap.journal import JOURNAL, Beginning, Kind, read_journal
 from harness.tap.reading import TraceReader
 from harness.targets.external.namespace import MARK
+from harness.trace.canonical import Json
 from harness.trace.events import Event
-from harness.trace.files import write_whole
 from harness.trace.schema import from_json
 
 
 def write_conversations(run: ClientsRun, root: Path) -> None:
-    """Write the data that the pages of scripts load, beside the pages.
+    """Write the conversations that the views of scripts load.
 
     Args:
         run: the run of client scripts.
-        root: the folder with the matrix page.
+        root: the folder of the site.
 
     Raises:
         TraceError: a journal, or a record of what clients sent, is damaged.
     """
-    (root / CONVERSATIONS).mkdir(exist_ok=True)
+    talks: dict[str, dict[str, Json]] = defaultdict(dict)
     for target, places in sorted(_wanted(run).items()):
-        wire = _Wire.read(run.folder / target / JOURNAL, run_id=run.run_id, target=target)
+        wire = _Wire.read(run.files.of_target(target) / JOURNAL, run_id=run.run_id, target=target)
         for place in sorted(places):
             outcome = run.outcomes.get(place)
             if outcome is not None:
-                data = _data(run, place, outcome, wire)
-                file = client_conversation_file(place)
-                write_whole(root / file, as_script(file, data))
+                talks[client_talks(place)][client_conversation_key(place)] = _data(run, place, outcome, wire)
+    site = Site(root, run.run_id)
+    for name, content in talks.items():
+        site.talks(name, content)
 
 
 def _wanted(run: ClientsRun) -> Mapping[str, set[ClientResultKey]]:
@@ -57,9 +67,7 @@ def _wanted(run: ClientsRun) -> Mapping[str, set[ClientResultKey]]:
     return wanted
 
 
-def _data(
-    run: ClientsRun, place: ClientResultKey, outcome: ScriptOutcome, wire: "_Wire"
-) -> dict[str, object]:
+def _data(run: ClientsRun, place: ClientResultKey, outcome: ScriptOutcome, wire: "_Wire") -> dict[str, Json]:
     script = run.scripts[outcome.script_id]
     begins = [each.at_ms for each in outcome.observations]
     events, left_out = heard(wire.conversation(conversation(outcome.script_id, outcome.library)))
@@ -111,7 +119,7 @@ class _Wire:
         return self._events.get(name, ())
 
 
-def _seen(path: Path, begins: Sequence[float], script_id: str) -> dict[str, object] | None:
+def _seen(path: Path, begins: Sequence[float], script_id: str) -> Json:
     """Read the commands, answers and events of each client; None if nothing is on file."""
     messages = list(read_lines(TypeAdapter(_Message), path))
     if not messages:
@@ -120,7 +128,7 @@ def _seen(path: Path, begins: Sequence[float], script_id: str) -> dict[str, obje
     prefix = re.compile(rf"(?:{re.escape(MARK)}[\w.-]*?\.\.)?{slug}\.[0-9a-f]{{8}}\.")
     times = [each.at_ms for each in messages if each.at_ms is not None]
     began_ms = next((begin for begin in begins if begin), min(times, default=0.0))
-    rows = [
+    rows: list[Json] = [
         [
             -1 if each.at_ms is None else step_at(begins, each.at_ms),
             "" if each.at_ms is None else f"{(each.at_ms - began_ms) / 1000:.3f} s",

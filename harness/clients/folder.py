@@ -3,20 +3,24 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
 from harness.clients.steps import ClientScript, step_to_json
 from harness.diff.expectations import SourcedEntry
-from harness.results.client_files import ClientsFiles
 from harness.results.client_judgements import keep_expectations
-from harness.results.client_results import ClientResult, ResultPlace, ScriptOutcome, write_results
+from harness.results.client_results import (
+    ClientResult,
+    ClientsFiles,
+    ResultPlace,
+    ScriptOutcome,
+    write_results,
+)
 from harness.results.exit_code import ENDED_COMPLETE
 from harness.targets.base.interface import TargetError
 from harness.trace.events import TARGET_LOST, RunKind
-from harness.trace.files import write_whole
-from harness.trace.target_record import TargetRecord
+from harness.trace.files import append_line, write_whole
+from harness.trace.formats import FORMAT_VERSION
 from harness.verdict import Expectation
 
 
@@ -25,7 +29,7 @@ class ClientsFolder(ClientsFiles):
 
     __slots__ = ()
 
-    def write_run(
+    def write_plan(
         self,
         *,
         run_id: str,
@@ -50,6 +54,7 @@ class ClientsFolder(ClientsFiles):
             self.run_json,
             {
                 "run_id": run_id,
+                "format_version": FORMAT_VERSION,
                 "command": command,
                 "libraries": dict(libraries),
                 "scripts": reported,
@@ -57,10 +62,6 @@ class ClientsFolder(ClientsFiles):
                 "kind": (RunKind.SOAK if soak_s else RunKind.CLIENTS).value,
             },
         )
-
-    def write_target(self, record: TargetRecord) -> None:
-        """Write the record of a target."""
-        self._write(self.target_json(record.name), asdict(record))
 
     def make_logs(self, target: str) -> Path:
         """Create and return the absolute folder in which a target's broker runs and logs."""
@@ -72,9 +73,7 @@ class ClientsFolder(ClientsFiles):
 
     def append(self, target: str, outcome: ScriptOutcome) -> None:
         """Append the outcome of a script, and flush it to the operating system."""
-        line = json.dumps(outcome.model_dump(), ensure_ascii=False)
-        with self.outcomes(target).open("a", encoding="utf-8", errors="replace") as file:
-            file.write(line + "\n")
+        append_line(self.outcomes(target), json.dumps(outcome.model_dump(), ensure_ascii=False))
 
     def keep(
         self, results: Sequence[ClientResult], entries: Sequence[SourcedEntry]
@@ -95,6 +94,8 @@ class ClientsFolder(ClientsFiles):
         except TargetError as error:
             self._write(self.footer_json, {"ended": f"{TARGET_LOST}{error}"})
             raise
+        finally:
+            self.pack_logs()
         self._write(self.footer_json, {"ended": ENDED_COMPLETE})
 
     def _write(self, path: Path, data: Mapping[str, object]) -> None:

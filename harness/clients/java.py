@@ -13,6 +13,7 @@ from harness.clients.steps import Feature
 from harness.targets.base.interface import Progress, TargetError
 from harness.targets.jars import cache
 from harness.targets.jars.resolved import LATEST, KafkaJars, kafka_jars, release_of
+from harness.targets.jars.seals import check_seal, seal
 from harness.targets.jars.single import COMPILER, COMPILER_VERSION, STREAMS, STREAMS_MIN, single_jar
 from harness.targets.runtimes.java import JAVA_VERSION_MIN, JavaUse, java_for
 
@@ -60,7 +61,8 @@ async def java_library(spec: str, progress: Progress) -> ClientLibrary:
         progress: called with what is going on.
 
     Raises:
-        TargetError: there is no Java, or there are no jars; the message contains the remedy.
+        TargetError: there is no Java, or there are no jars, or the compiled classes were changed; the message
+            contains the remedy.
     """
     version = spec.partition(":")[2] or LATEST
     if version != LATEST and (not _VERSION.fullmatch(version) or release_of(version) < _RELEASE_MIN):
@@ -88,15 +90,16 @@ async def _compiled(java: Path, jars: KafkaJars, progress: Progress) -> Path:
     sources = sorted(source for folder in folders for source in folder.glob("*.java"))
     state = sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:12]
     directory = cache.prepared(cache.cache_directory() / "clients")
-    final = directory / f"{jars.version}-{state}"
-    if final.is_dir():
-        return final
-    async with cache.locked(directory, "compile", progress):
-        if not final.is_dir():
-            compiler = await single_jar(COMPILER, COMPILER_VERSION, progress)
-            progress(f"compiling the Java client against Kafka {jars.version}")
-            with cache.made_at(final) as classes:
-                await _compile([java, "-jar", compiler], jars, sources, classes)
+    final = directory / f"{jars.version}-{state}-checked"
+    if not final.is_dir():
+        async with cache.locked(directory, "compile", progress):
+            if not final.is_dir():
+                compiler = await single_jar(COMPILER, COMPILER_VERSION, progress)
+                progress(f"compiling the Java client against Kafka {jars.version}")
+                with cache.made_at(final) as classes:
+                    await _compile([java, "-jar", compiler], jars, sources, classes)
+                    seal(classes)
+    await asyncio.to_thread(check_seal, final)
     return final
 
 

@@ -99,11 +99,15 @@ def _mismatches(script: ClientScript, result: ScriptOutcome) -> Iterator[Remark]
         else:
             step = script.steps[seen.step]
             found, text = _of_step(step, seen.facts), step_text(step)
-        for says in found:
-            yield Remark(step=seen.step, text=text, says=says)
+        for about, says in found:
+            yield Remark(step=seen.step, text=text, says=says, about=about)
 
 
-def _of_step(step: ClientStep, facts: Mapping[str, object]) -> Iterator[str]:
+_Departure = tuple[str, str]
+"""What departs from a script, without and with the observed values."""
+
+
+def _of_step(step: ClientStep, facts: Mapping[str, object]) -> Iterator[_Departure]:
     match step:
         case Command():
             yield from _of_tell(step, facts)
@@ -118,42 +122,43 @@ def _of_step(step: ClientStep, facts: Mapping[str, object]) -> Iterator[str]:
         case Account():
             yield from _unlike("processed", facts["processed"], step.processed)
         case Notice() if facts["told"] is None:
-            yield f"{step.client} was not told {' or '.join(step.names)}"
+            yield "told", f"{step.client} was not told {' or '.join(step.names)}"
         case FindCoordinator():
             yield from _of_find(facts)
         case _:
             return
 
 
-def _unlike(what: str, fact: object, expected: object) -> Iterator[str]:
+def _unlike(what: str, fact: object, expected: object) -> Iterator[_Departure]:
     if fact != expected:
-        yield f"{what} {_in_words(fact)} instead of {_in_words(expected)}"
+        yield what, f"{what} {_in_words(fact)} instead of {_in_words(expected)}"
 
 
-def _of_tell(step: Command, facts: Mapping[str, object]) -> Iterator[str]:
+def _of_tell(step: Command, facts: Mapping[str, object]) -> Iterator[_Departure]:
     refused = facts.get("refused")
     if refused is not None and refused not in step.refused_as:
-        yield f"refused as {refused} ({facts['says']})"
+        yield f"refused as {refused}", f"refused as {refused} ({facts['says']})"
     elif refused is None and step.refused_as:
-        yield f"not refused as {' or '.join(step.refused_as)}"
+        yield "not refused", f"not refused as {' or '.join(step.refused_as)}"
     elif refused is None and step.answers is not None and facts.get("answer") != step.answers:
         yield from _unlike("answered", facts.get("answer"), step.answers)
 
 
-def _of_settle(step: Settle, facts: Mapping[str, object]) -> Iterator[str]:
+def _of_settle(step: Settle, facts: Mapping[str, object]) -> Iterator[_Departure]:
     if not facts["in time"]:
         wanted = step.owns if step.owns is not None else f"{phrase(step.sizes)} of {phrase(step.partitions)}"
-        yield f"never came to rest as {phrase(wanted)}, but as {phrase(facts['owns'])}"
+        yield "rest", f"never came to rest as {phrase(wanted)}, but as {phrase(facts['owns'])}"
     moved = facts["moved"]
     if step.moved is not None and isinstance(moved, list) and len(moved) != step.moved:
-        yield f"{len(moved)} partitions moved ({phrase(moved)}) instead of {step.moved}"
+        yield "moved", f"{len(moved)} partitions moved ({phrase(moved)}) instead of {step.moved}"
     callbacks = facts["callbacks"]
     assert isinstance(callbacks, dict)
     for client, expected in step.callbacks.items():
         reported = [(kind, len(partitions)) for kind, partitions in essence(callbacks.get(client, []))]
         wanted_reported = [(kind.value, count) for kind, count in expected]
         if reported != wanted_reported:
-            yield f"{client} was told {_sequence(reported)} instead of {_sequence(wanted_reported)}"
+            says = f"{client} was told {_sequence(reported)} instead of {_sequence(wanted_reported)}"
+            yield f"callbacks of {client}", says
 
 
 CallbackSummary = list[tuple[str, list[str]]]
@@ -193,23 +198,23 @@ def _sequence(reported: Sequence[tuple[str, int]]) -> str:
     return ", ".join(f"{kind} {count}" for kind, count in reported) or "nothing"
 
 
-def _of_find(facts: Mapping[str, object]) -> Iterator[str]:
+def _of_find(facts: Mapping[str, object]) -> Iterator[_Departure]:
     count = facts["partition count"]
     assert isinstance(count, int)
     expected = partition_of(str(facts["group"]), count)
     if facts["partitions"] != [expected]:
         there = _in_words(facts["partitions"])
-        yield f"commits of {facts['group']} lie in {there} of {count}, not in {expected}"
+        yield "partition", f"commits of {facts['group']} lie in {there} of {count}, not in {expected}"
 
 
-def _of_whole(script: ClientScript, facts: Mapping[str, object]) -> Iterator[str]:
+def _of_whole(script: ClientScript, facts: Mapping[str, object]) -> Iterator[_Departure]:
     if facts["two owners"] and not script.two_owners_allowed:
-        yield f"two owners at once: {phrase(facts['two owners'])}"
+        yield "two owners", f"two owners at once: {phrase(facts['two owners'])}"
     late = _changes(facts["late callbacks"])
     if late and not script.extra_callbacks_allowed:
-        yield f"told after all was at rest: {phrase(late)}"
+        yield "late callbacks", f"told after all was at rest: {phrase(late)}"
     if facts["errors"]:
-        yield f"errors: {phrase(facts['errors'])}"
+        yield "errors", f"errors: {phrase(facts['errors'])}"
 
 
 def _differences(script: ClientScript, result: ScriptOutcome, reference: ScriptOutcome) -> Iterator[Remark]:
@@ -223,7 +228,7 @@ def _differences(script: ClientScript, result: ScriptOutcome, reference: ScriptO
             if here_facts.get(name) != there_facts.get(name):
                 here, reported_there = (_in_words(facts.get(name)) for facts in (here_facts, there_facts))
                 says = f"{name}: {here}, on the reference {reported_there}"
-                yield Remark(step=seen.step, text=text, says=says)
+                yield Remark(step=seen.step, text=text, says=says, about=name)
 
 
 def comparable(

@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.clients.conversations import write_conversations
-from harness.report.exports.clients import account, clients_markdown, write_junit_of_clients
-from harness.report.model.clients_page import columns_of, tallies
-from harness.report.site.clients_site import clients_site_alone
+from harness.report.exports.junit import write_junit_of_clients
+from harness.report.exports.markdown import write_summary_of_clients
+from harness.report.model.clients import account, columns_of, tallies
+from harness.report.site.run_site import clients_site_alone
 from harness.results.client_results import ClientResult, ClientsRun, clients_folder, load_clients
-from harness.trace.files import write_whole
 from harness.verdict import Outcome
 
 _STYLES: Final = {
@@ -31,7 +31,7 @@ def write_report(path: Path) -> Path:
         TraceError: a journal is damaged.
     """
     run = load_clients(path)
-    write_whole(path / "summary.md", clients_markdown(run))
+    write_summary_of_clients(run)
     write_junit_of_clients(run)
     index = clients_site_alone(run)
     write_conversations(run, path)
@@ -50,7 +50,7 @@ def write_conversations_beside(run_dir: Path) -> None:
         write_conversations(load_clients(folder), run_dir)
 
 
-def print_results(console: Console, run: ClientsRun) -> None:
+def print_results(console: Console, *, run: ClientsRun) -> None:
     """Print a table of scripts, details of nonconforming ones or violations of invariants, and the counts."""
     say = partial(console.print, markup=False, highlight=False, soft_wrap=True)
     columns = columns_of(run)

@@ -22,24 +22,25 @@ from harness.clients.steps import ClientScript
 from harness.clients.suitability import config_for, why_not
 from harness.clients.tapped import Way, tapped
 from harness.diff.expectations import SourcedEntry
-from harness.results.client_files import CLIENTS, conversation
 from harness.results.client_results import (
+    CLIENTS,
     FAILED,
     NOT_RUN,
     ClientObservation,
     ClientResult,
     ScriptOutcome,
+    conversation,
     read_outcomes,
     read_violations,
 )
 from harness.results.replay_results import read_findings
+from harness.runner.recorder import header_of
 from harness.targets.base.ending import to_its_end
-from harness.targets.base.interface import Broker, BrokerAction, Capability, Target, TargetError
+from harness.targets.base.interface import Broker, BrokerAction, Capability, Lasting, Target, TargetError
 from harness.targets.base.nonsense import blaming_target
 from harness.targets.reference.tcp import ReferenceTcpTarget
-from harness.trace.events import TARGET_LOST
+from harness.trace.events import TARGET_LOST, TraceHeader
 from harness.trace.files import point_latest, write_whole
-from harness.trace.target_record import TargetRecord
 
 Tell = Callable[[str, str], None]
 """Called with a target's name and what is going on there."""
@@ -97,7 +98,7 @@ async def drive(plan: ClientsPlan, tell: Tell) -> tuple[ClientResult, ...]:
         TargetError: a target cannot be started or is lost; the observations up to then are on file.
     """
     folder = plan.folder
-    folder.write_run(
+    folder.write_plan(
         run_id=plan.run_id,
         command=plan.command,
         libraries={each.name: each.version for each in plan.libraries},
@@ -125,11 +126,14 @@ def _again(plan: ClientsPlan, folder: ClientsFolder, tell: Tell) -> Again:
             pairs=frozenset((each.script_id, each.library) for each in due),
         )
         wanted = {each.place for each in due}
+        again_folder = ClientsFolder(folder.attempt(number))
         try:
-            judged = await _drive_all(attempt, ClientsFolder(folder.attempt(number)), tell)
+            judged = await _drive_all(attempt, again_folder, tell)
         except TargetError as error:
-            tell(", ".join(sorted(specs)), f"attempt {number} is left out: {error}")
+            tell(", ".join(sorted(specs)), Lasting(f"attempt {number} is left out: {error}"))
             return ()
+        finally:
+            again_folder.pack_logs()
         return [each for each in judged if each.place in wanted]
 
     return again
@@ -202,16 +206,9 @@ def _by_run(folder: ClientsFolder, target: str) -> Mapping[tuple[str, str], Scri
     return {(each.script_id, each.library): each for each in read_outcomes(folder, target)}
 
 
-def target_record(target: Target, broker: Broker) -> TargetRecord:
-    """Return the record of a target whose broker is running, for the run's folder."""
-    description = broker.description
-    return TargetRecord(
-        spec=target.spec,
-        name=target.name,
-        implementation=description.implementation,
-        profile=description.profile,
-        broker_config=dict(description.broker_config),
-    )
+def target_header(run_id: str, target: Target, broker: Broker) -> TraceHeader:
+    """Return the header of a target whose broker is running, under the name that results have."""
+    return replace(header_of(run_id, target.name, broker.description, 0.0), spec=target.spec)
 
 
 async def _drive_target(plan: ClientsPlan, target: Target, folder: ClientsFolder, tell: Tell) -> str:
@@ -231,7 +228,7 @@ async def _drive_target(plan: ClientsPlan, target: Target, folder: ClientsFolder
                 f"{target.spec} is {description.bootstrap}, where clients cannot meet; "
                 f"the reference has an address as {_REFERENCE}"
             )
-        folder.write_target(target_record(target, broker))
+        folder.write_headers(target.name, [target_header(plan.run_id, target, broker)])
         directory = folder.of_target(target.name)
         async with way_to(plan, broker, directory, lambda text: tell(target.name, text)) as way:
             await _Drive(plan, target, broker, folder, tell, way).all()

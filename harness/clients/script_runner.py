@@ -34,8 +34,7 @@ from harness.clients.steps import (
     Verb,
     step_text,
 )
-from harness.results.client_files import CONVERSATION_FILE
-from harness.results.client_results import CUT_SHORT, NOT_RUN, ClientObservation
+from harness.results.client_results import CONVERSATION_FILE, CUT_SHORT, NOT_RUN, ClientObservation
 from harness.results.exit_code import ENDED_COMPLETE
 from harness.targets.base.interface import BrokerAction, TargetError
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from harness.clients.folder import ClientsFolder
 from harness.clients.libraries import ClientLibrary
 from harness.clients.process import ClientGone
-from harness.clients.run import ClientsPlan, Tell, names_begin, target_record, way_to
+from harness.clients.run import ClientsPlan, Tell, names_begin, target_header, way_to
 from harness.clients.soak import SoakResult, soak, soak_to_json, together
 from harness.clients.soak_group import GROUPS, RECORDS_PER_S, SHARE, SoakPlan
 from harness.clients.soak_wire import with_the_wire
@@ -14,7 +14,7 @@ from harness.clients.suitability import config_for, has_share_groups
 from harness.clients.tapped import Way
 from harness.tap.journal import JOURNAL
 from harness.targets.base.ending import to_its_end
-from harness.targets.base.interface import Broker, Target, TargetError
+from harness.targets.base.interface import Broker, Lasting, Target, TargetError
 from harness.targets.base.nonsense import blaming_target
 from harness.trace.files import write_whole
 
@@ -42,7 +42,7 @@ async def soak_all(
         TargetError: a target cannot be started, or is lost; the results of those before it are on file.
     """
     folder = plan.folder
-    folder.write_run(
+    folder.write_plan(
         run_id=plan.run_id,
         command=plan.command,
         libraries={each.name: each.version for each in plan.libraries},
@@ -77,7 +77,8 @@ class _Soak:
                 progress=self._say,
             )
         try:
-            self.folder.write_target(target_record(self.target, broker))
+            header = target_header(self.plan.run_id, self.target, broker)
+            self.folder.write_headers(name, [header])
             await self._of_broker(broker)
         finally:
             await to_its_end(broker.stop())
@@ -100,7 +101,9 @@ class _Soak:
         has_share = has_share_groups(library, broker.description.profile)
         groups = tuple(each for each in self.groups if each != SHARE or has_share)
         if not groups:
-            self._say(f"{library.name}: not soaked, since it and the target have no share groups together")
+            self._say(
+                Lasting(f"{library.name}: not soaked, since it and the target have no share groups together")
+            )
             return None
         soak_plan = SoakPlan(
             library=library,

@@ -5,19 +5,24 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from harness.invariants import check
+from harness.invariants import Checker
+from harness.invariants.blame import ToBlame, in_words
 from harness.invariants.exchange import LOOKED_AT
 from harness.invariants.stored import VIOLATIONS
 from harness.replay import specification, total
 from harness.replay.history import READ
-from harness.replay.stored import keep, replay_all
+from harness.replay.replay import keep, replay_all
 from harness.tap import Tap, TapError
 from harness.tap.journal import read_journal
 from harness.tap.reading import TraceReader
 from harness.targets.base.interface import Broker, BrokerDescription, TargetError
 from harness.targets.secured.security import PLAINTEXT
 from harness.trace.files import write_records
+
+_CAUSES: Final = 20
+"""How many causes of refusals are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +72,10 @@ async def tapped(
 def _look_at(journal: Path, description: BrokerDescription, *, run_id: str, target: str) -> str:
     reader = TraceReader(run_id=run_id, target=target, only=LOOKED_AT | READ)
     events = list(reader.events(read_journal(journal)))
-    write_records(journal.parent / VIOLATIONS, check(events))
+    checker = Checker(is_whole=True)
+    write_records(journal.parent / VIOLATIONS, [each for event in events for each in checker.feed(event)])
     spec = specification(description.profile, description.broker_config)
     replayed = replay_all(events, spec, is_whole=True)
     keep(journal.parent, replayed)
-    return f"replayed: {total(replayed).reported}"
+    causes = in_words(each for each in checker.refusals if each.party is ToBlame.CLIENT)
+    return "\n".join([f"replayed: {total(replayed).reported}", *causes[:_CAUSES]])

@@ -12,8 +12,9 @@ from typing import Final
 
 from harness.diff.alignment import aligned
 from harness.diff.answers import kind_words
+from harness.diff.lenient import is_unread
 from harness.diff.paths import ABSENT, Leaf, unequal_leaves, value_at
-from harness.diff.raw_difference import Against, RawDifference, field_class, leaf_text
+from harness.diff.raw_difference import RawDifference, field_class, leaf_text
 from harness.trace.canonical import Json, canonical_json
 from harness.trace.events import Event, EventKind
 from harness.trace.schema import parsed_json
@@ -41,6 +42,7 @@ class _Unequal:
     difference_class: DifferenceClass
     expected: str
     actual: str
+    is_lenient: bool
 
 
 def against_reference(events: Sequence[Event], oracle_events: Sequence[Event]) -> tuple[RawDifference, ...]:
@@ -55,19 +57,19 @@ def against_reference(events: Sequence[Event], oracle_events: Sequence[Event]) -
 
 def _compared(event: Event, oracle_event: Event) -> Iterator[RawDifference]:
     if event.kind != oracle_event.kind:
-        yield RawDifference(
-            step=event.step,
-            event_sequence=event.sequence,
-            api=event.api,
-            api_version=event.api_version,
-            against=Against.REFERENCE,
-            difference_class=_kind_class(event.kind, oracle_event.kind),
-            field=None,
-            expected=kind_words(oracle_event.kind),
-            actual=kind_words(event.kind),
-        )
+        expected, actual = kind_words(oracle_event.kind), kind_words(event.kind)
+        kind = _kind_class(event.kind, oracle_event.kind)
+        yield RawDifference.at(event, kind, expected=expected, actual=actual)
     elif event.kind == EventKind.RESPONSE and event.digest != oracle_event.digest:
-        yield from _fields_compared(event, oracle_event)
+        for found in _unequal(event.api, event.canonical, oracle_event.canonical, oracle_event.permitted):
+            yield RawDifference.at(
+                event,
+                found.difference_class,
+                field=found.path,
+                expected=found.expected,
+                actual=found.actual,
+                is_lenient=found.is_lenient,
+            )
 
 
 def _kind_class(kind: str, oracle_kind: str) -> DifferenceClass:
@@ -79,24 +81,9 @@ def _kind_class(kind: str, oracle_kind: str) -> DifferenceClass:
     return DifferenceClass.LIVENESS
 
 
-def _fields_compared(event: Event, oracle_event: Event) -> Iterator[RawDifference]:
-    for found in _unequal(event.canonical, oracle_event.canonical, oracle_event.permitted):
-        yield RawDifference(
-            step=event.step,
-            event_sequence=event.sequence,
-            api=event.api,
-            api_version=event.api_version,
-            against=Against.REFERENCE,
-            difference_class=found.difference_class,
-            field=found.path,
-            expected=found.expected,
-            actual=found.actual,
-        )
-
-
 @functools.lru_cache(maxsize=_KEPT)
 def _unequal(
-    canonical: str | None, oracle_canonical: str | None, permitted: str | None
+    api: str | None, canonical: str | None, oracle_canonical: str | None, permitted: str | None
 ) -> tuple[_Unequal, ...]:
     """Return the fields in which two canonical answers differ."""
     actual, expected = _read(canonical), _read(oracle_canonical)
@@ -105,8 +92,9 @@ def _unequal(
         _Unequal(
             path=path,
             difference_class=field_class(path, presence_differs=_has_nothing(due) != _has_nothing(came)),
-            expected=leaf_text(due),
-            actual=leaf_text(came),
+            expected=(expected_text := leaf_text(due)),
+            actual=(actual_text := leaf_text(came)),
+            is_lenient=is_unread(api, path, expected_text, actual_text, actual),
         )
         for path, due, came in unequal_leaves(expected, actual)
         if not any(_accepts(entry, actual, path) for entry in entries)

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from harness.diff.answers import answers_by_step, awaits, kind_words
+from harness.diff.answers import BROKER_ENDED_WORDS, answers_by_step, awaits, kind_words
+from harness.diff.late import is_late
+from harness.diff.lenient import is_unread
 from harness.diff.raw_difference import Against, RawDifference, field_class
 from harness.diff.trace_resolution import TraceResolution
 from harness.scenario.matching import MISSING, mismatches
 from harness.scenario.script import Receive, Repeat, Script, SeeClosed, Send, SendBytes, StayParked, Step
 from harness.scenario.values import Pattern
-from harness.trace.events import Event, EventKind
+from harness.trace.events import BROKER_ENDED, Event, EventKind
 from harness.verdict import DifferenceClass
 
 
@@ -56,10 +58,12 @@ def _response_seen(step: Step, event: Event, resolution: TraceResolution) -> Ite
     match step:
         case Receive():
             yield from _field_mismatches(event, resolution, step.fields, on_a_ladder=step.rung is not None)
+            yield from _late(step, event)
             yield from _out_of_time(step, event)
         case Repeat():
             resolution.learn(event)
             yield from _field_mismatches(event, resolution, step.until, on_a_ladder=False)
+            yield from _late(step, event)
         case StayParked():
             yield _noted(event, DifferenceClass.ORDERING, kind_words(EventKind.SILENCE), "an answer")
         case SeeClosed():
@@ -76,6 +80,9 @@ def _response_seen(step: Step, event: Event, resolution: TraceResolution) -> Ite
 
 
 def _nothing_seen(step: Step, event: Event) -> Iterator[RawDifference]:
+    if (event.note or "").startswith(BROKER_ENDED):
+        yield _noted(event, DifferenceClass.LIVENESS, "a broker that goes on", BROKER_ENDED_WORDS)
+        return
     if isinstance(step, Receive) and step.is_optional:
         return
     expected = _expected_words(step)
@@ -103,23 +110,27 @@ def _field_mismatches(
     assert event.api is not None
     resolved = resolution.resolved(expected, event)
     arranged = resolution.arranged(resolved, api=event.api)
-    for mismatch in mismatches(arranged, resolution.answered(event)):
+    answer = resolution.answered(event)
+    for mismatch in mismatches(arranged, answer):
+        due, came = resolution.expected_text(mismatch), resolution.actual_text(mismatch, api=event.api)
         presence_differs = mismatch.actual is MISSING or (mismatch.expected is None) != (
             mismatch.actual is None
         )
-        yield RawDifference(
-            step=event.step,
-            event_sequence=event.sequence,
-            api=event.api,
-            api_version=event.api_version,
-            against=Against.EXPECTATION,
-            difference_class=field_class(
-                mismatch.path, presence_differs=presence_differs, on_a_ladder=on_a_ladder
-            ),
+        yield RawDifference.at(
+            event,
+            field_class(mismatch.path, presence_differs=presence_differs, on_a_ladder=on_a_ladder),
             field=mismatch.path,
-            expected=resolution.expected_text(mismatch),
-            actual=resolution.actual_text(mismatch, api=event.api),
+            expected=due,
+            actual=came,
+            against=Against.EXPECTATION,
+            is_lenient=is_unread(event.api, mismatch.path, due, came, answer),
         )
+
+
+def _late(step: Receive | Repeat, event: Event) -> Iterator[RawDifference]:
+    if is_late(event):
+        due = f"{kind_words(EventKind.RESPONSE)} within {step.within_ms} ms"
+        yield _noted(event, DifferenceClass.TIMING, due, "a later answer")
 
 
 def _out_of_time(step: Receive, event: Event) -> Iterator[RawDifference]:
@@ -130,22 +141,14 @@ def _out_of_time(step: Receive, event: Event) -> Iterator[RawDifference]:
     if step.not_before_ms is not None and took_ms < step.not_before_ms:
         bound = f"{step.not_before_ms} ms"
         yield _noted(event, DifferenceClass.TIMING, f"not before {bound}", f"earlier than {bound}")
-    if step.not_after_ms is not None and took_ms > step.not_after_ms:
+    if step.not_after_ms is not None and took_ms > step.not_after_ms and not is_late(event):
         bound = f"{step.not_after_ms} ms"
         yield _noted(event, DifferenceClass.TIMING, f"not after {bound}", f"later than {bound}")
 
 
 def _noted(event: Event, difference_class: DifferenceClass, expected: str, actual: str) -> RawDifference:
-    return RawDifference(
-        step=event.step,
-        event_sequence=event.sequence,
-        api=event.api,
-        api_version=event.api_version,
-        against=Against.EXPECTATION,
-        difference_class=difference_class,
-        field=None,
-        expected=expected,
-        actual=actual,
+    return RawDifference.at(
+        event, difference_class, expected=expected, actual=actual, against=Against.EXPECTATION
     )
 
 

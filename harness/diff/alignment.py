@@ -6,14 +6,12 @@ left out: their number is chance. Starvation events and unsolicited answers are 
 kind.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-from harness.diff.model import Alignment
 from harness.trace.events import ANSWER_KINDS, Event, EventKind
 
 _ANSWER: Final = "answer"
@@ -37,12 +35,17 @@ class AlignedEvents:
     """The event of the conversation that the first one is compared with."""
 
     @property
-    def position(self) -> AnswerPosition:
-        """The position of an answer."""
+    def known(self) -> Event:
+        """The event, or else its counterpart."""
         found = self.event or self.other
         assert found is not None, "one of them is there"
+        return found
+
+    @property
+    def position(self) -> AnswerPosition:
+        """The position of an answer."""
         assert self.answer is not None, "it is an answer"
-        return self.step, self.answer, found.actor, found.connection
+        return self.step, self.answer, self.known.actor, self.known.connection
 
     @property
     def is_equal(self) -> bool:
@@ -71,40 +74,6 @@ def answers_by_position(events: Sequence[Event]) -> dict[AnswerPosition, Event]:
     }
 
 
-def alignment(
-    events: Sequence[Event], oracle_events: Sequence[Event], *, target: str, oracle: str | None
-) -> Alignment | None:
-    """Return the record of an alignment, or None where neither side has any event.
-
-    Args:
-        events: the target's.
-        oracle_events: the oracle's; empty where there is no oracle.
-        target: the target's name.
-        oracle: the oracle's name.
-    """
-    named = next(iter((*events, *oracle_events)), None)
-    if named is None:
-        return None
-    rows = [
-        [
-            each.step,
-            each.occurrence,
-            each.answer,
-            None if each.event is None else each.event.sequence,
-            None if each.other is None else each.other.sequence,
-            int(oracle is not None and not _is_starved(each.event) and not each.is_equal),
-        ]
-        for each in aligned(events, oracle_events)
-    ]
-    return Alignment(
-        run_id=named.run_id,
-        target=target,
-        oracle=oracle,
-        scenario_id=named.scenario_id,
-        rows=json.dumps(rows, separators=(",", ":")),
-    )
-
-
 def _by_step(events: Sequence[Event]) -> Mapping[int, Sequence[Event]]:
     by_step: dict[int, list[Event]] = {}
     for event in events:
@@ -127,10 +96,6 @@ def _keyed(events: Sequence[Event]) -> dict[_Key, Event]:
 def _is_polled(event: Event, following: Event | None) -> bool:
     asks = event.kind == EventKind.REQUEST and following is not None and following.kind == EventKind.POLL
     return asks or event.kind == EventKind.POLL
-
-
-def _is_starved(event: Event | None) -> bool:
-    return event is not None and event.kind == EventKind.STARVED
 
 
 def _kind(event: Event) -> str:

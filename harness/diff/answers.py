@@ -6,6 +6,7 @@ from typing import Final
 from harness.scenario.script import Receive, Repeat, SeeClosed, StayParked, Step
 from harness.trace.events import ANSWER_KINDS, Event, EventKind
 
+BROKER_ENDED_WORDS: Final = "the broker ended"
 _WORDS: Final = {
     EventKind.RESPONSE: "an answer",
     EventKind.MALFORMED: "a frame that is no such response",

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from harness.diff.model import Judgement
-from harness.verdict import Confirmation, Delta, Expectation, Outcome
+from harness.verdict import Confirmation, Delta, Expectation, Outcome, is_as_before
 
 GOOD: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT, Outcome.NOT_APPLICABLE))
 """Outcomes that need no attention."""
@@ -49,7 +49,7 @@ def delta(now: Judgement, before: Judgement | None) -> Delta:
     # A difference that was flaky in the baseline does not excuse one that is there every time.
     if now.outcome not in GOOD and (before.outcome in GOOD or (_is_flaky(before) and not _is_flaky(now))):
         return Delta.NEWLY_DIVERGING
-    if (now.outcome, now.signature) == (before.outcome, before.signature):
+    if is_as_before((now.outcome, now.signature), (before.outcome, before.signature)):
         return Delta.SAME
     return Delta.CHANGED_SIGNATURE
 

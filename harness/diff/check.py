@@ -5,16 +5,24 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import islice
 
-from harness.diff.alignment import alignment
 from harness.diff.baseline import compared_with
 from harness.diff.compare import Departures
 from harness.diff.expectations import SourcedEntry, StaleEntry, apply_expectations
 from harness.diff.judge import Judged, TargetInfo, judge
-from harness.diff.model import Alignment, Attempt, Difference, Judgement
-from harness.diff.repeats import NO_FURTHER_ATTEMPT, Repeated, weigh
-from harness.diff.starved import RunStarved
+from harness.diff.model import Attempt, Difference, Judgement
+from harness.diff.repeats import (
+    NO_FURTHER_ATTEMPT,
+    Repeated,
+    confirmed_causes,
+    has_shown,
+    in_doubt,
+    is_accusation,
+    weigh,
+)
+from harness.diff.target_pattern import is_reference
 from harness.scenario.script import Script
 from harness.trace.events import Event
+from harness.verdict import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +48,6 @@ class CheckedRun:
     """Judgements of the baseline that this run lacks."""
     attempts: tuple[Attempt, ...] = ()
     """Attempts at scenarios that were run more than once, or were to be; in the order of the judgements."""
-    alignments: tuple[Alignment, ...] = ()
-    """Alignments of all recorded conversations, in the order of the judgements."""
 
 
 def check_run(
@@ -75,10 +81,9 @@ def judge_target(
     trace: TargetTrace,
     oracle: TargetTrace | None,
     departures: Departures,
-    run_starved: RunStarved | None = None,
 ) -> list[Repeated]:
     """Judge every attempt at every script for one target; `set_against` sets the rest."""
-    return [_repeated(script, trace, oracle, departures, run_starved) for script in scripts]
+    return [_repeated(script, trace, oracle, departures) for script in scripts]
 
 
 def set_against(
@@ -91,6 +96,8 @@ def set_against(
 ) -> CheckedRun:
     """Apply expectations and the baseline to judgements.
 
+    A reference that others are compared with is never expected to depart from a script.
+
     Args:
         judged: in the order of the targets and then of the scripts.
         infos: by the targets' names.
@@ -98,11 +105,19 @@ def set_against(
         baseline: an earlier run's judgements, or None.
         today: the date by which expiry is judged.
     """
-    each_attempt = [one.judgement for repeated in judged for one in repeated.attempts]
-    applied = apply_expectations(each_attempt, infos, entries, today)
+    judged = [_as_measure(each, infos) for each in judged]
+    confirmed = confirmed_causes(judged)
+    attempts = [(repeated, one) for repeated in judged for one in repeated.attempts]
+    foreseen = apply_expectations([one.judgement for _, one in attempts], infos, entries, today)
+    ruled = [
+        judgement if has_shown(one, confirmed) or not is_accusation(judgement) else in_doubt(one)
+        for (_, one), judgement in zip(attempts, foreseen.judgements, strict=True)
+    ]
+    applied = apply_expectations(ruled, infos, entries, today)
     expected = iter(applied.judgements)
     weighed = [
-        weigh(repeated.expected_as(tuple(islice(expected, len(repeated.attempts))))) for repeated in judged
+        weigh(repeated.expected_as(tuple(islice(expected, len(repeated.attempts)))), confirmed)
+        for repeated in judged
     ]
     compared = compared_with([each.judged.judgement for each in weighed], baseline)
     return CheckedRun(
@@ -111,7 +126,68 @@ def set_against(
         stale_entries=applied.stale_entries,
         removed=compared.removed,
         attempts=tuple(attempt for each in weighed for attempt in each.attempts),
-        alignments=tuple(each.judged.alignment for each in weighed if each.judged.alignment is not None),
+    )
+
+
+def _as_measure(repeated: Repeated, infos: Mapping[str, TargetInfo]) -> Repeated:
+    """Return the attempts of a reference that others are compared with, its departures as harness errors."""
+    target = repeated.first.judgement.target
+    is_measure = is_reference(target) and any(info.oracle == target for info in infos.values())
+    if not is_measure or all(one.judgement.outcome != Outcome.DIVERGES for one in repeated.attempts):
+        return repeated
+    departs = "nobody is compared here, since the reference departs from the script: "
+    return repeated.expected_as(
+        [
+            replace(
+                one.judgement,
+                outcome=Outcome.HARNESS_ERROR.value,
+                reason=f"{departs}{one.judgement.reason}",
+                observed=f"{departs}{one.judgement.observed}",
+            )
+            if one.judgement.outcome == Outcome.DIVERGES
+            else one.judgement
+            for one in repeated.attempts
+        ]
+    )
+
+
+def stored_against(
+    stored: CheckedRun,
+    infos: Mapping[str, TargetInfo],
+    *,
+    entries: Sequence[SourcedEntry],
+    baseline: Sequence[Judgement] | None,
+    today: date,
+) -> CheckedRun:
+    """Apply expectations and the baseline to the results that a run stored; `set_against` says of what.
+
+    Outcomes, differences and confirmations stay as they are.
+    """
+    of = {(each.target, each.scenario_id): each for each in stored.judgements}
+    attempts = [_as_judgement(each, of[each.target, each.scenario_id]) for each in stored.attempts]
+    applied = apply_expectations((*stored.judgements, *attempts), infos, entries, today)
+    count = len(stored.judgements)
+    compared = compared_with(applied.judgements[:count], baseline)
+    expected = zip(stored.attempts, applied.judgements[count:], strict=True)
+    return replace(
+        stored,
+        judgements=compared.judgements,
+        stale_entries=applied.stale_entries,
+        removed=compared.removed,
+        attempts=tuple(
+            replace(each, expectation=one.expectation) if each.was_run else each for each, one in expected
+        ),
+    )
+
+
+def _as_judgement(attempt: Attempt, judgement: Judgement) -> Judgement:
+    """Return what an attempt would have been judged as alone; one that was not run is not applicable."""
+    return replace(
+        judgement,
+        outcome=attempt.outcome if attempt.was_run else Outcome.NOT_APPLICABLE.value,
+        observed=attempt.reason,
+        signature=attempt.signature,
+        causes=attempt.causes,
     )
 
 
@@ -131,11 +207,10 @@ def with_attempt(
     info: TargetInfo,
     events: Sequence[Event],
     oracle: TargetTrace | None,
-    run_starved: RunStarved | None = None,
 ) -> Repeated:
     """Return a scenario's attempts with one more, judged like the others."""
     trace = TargetTrace(info=info, events={script.id: events})
-    judged = _judged(script, trace, oracle, Departures(), run_starved)
+    judged = _judged(script, trace, oracle, Departures())
     return replace(repeated, attempts=(*repeated.attempts, judged))
 
 
@@ -144,10 +219,9 @@ def _repeated(
     trace: TargetTrace,
     oracle: TargetTrace | None,
     departures: Departures,
-    run_starved: RunStarved | None,
 ) -> Repeated:
     """Judge a scenario's attempts against the same oracle, whose answers do not vary: its time is virtual."""
-    attempts = [_judged(script, trace, oracle, departures, run_starved)]
+    attempts = [_judged(script, trace, oracle, departures)]
     missing = None
     for events in trace.repeats.get(script.id, ()):
         note = events[0].note or "" if events else ""
@@ -155,7 +229,7 @@ def _repeated(
             missing = note.removeprefix(NO_FURTHER_ATTEMPT)
             continue
         again = replace(trace, events={script.id: events})
-        attempts.append(_judged(script, again, oracle, departures, run_starved))
+        attempts.append(_judged(script, again, oracle, departures))
     return Repeated(attempts=tuple(attempts), missing=missing)
 
 
@@ -164,10 +238,7 @@ def _judged(
     trace: TargetTrace,
     oracle: TargetTrace | None,
     departures: Departures,
-    run_starved: RunStarved | None,
 ) -> Judged:
     info, events = trace.info, trace.events.get(script.id, ())
     oracle_events = None if oracle is None else oracle.events.get(script.id, ())
-    judged = judge(script, info, events, oracle_events, departures, run_starved)
-    side_by_side = alignment(events, oracle_events or (), target=info.target, oracle=info.oracle)
-    return replace(judged, alignment=side_by_side)
+    return judge(script, info, events, oracle_events, departures)

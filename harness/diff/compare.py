@@ -2,19 +2,24 @@
 
 Both traces come from the same script, so they are aligned by step. A script pins the answers that its
 scenario is about, and takes precedence over the reference; the reference covers everything that is not
-pinned. One difference is reported once. The first one that matters to a client is the finding; later ones may
-be only its consequences.
+pinned. One difference is reported once. The gravest one is the finding; others may only follow from it.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
 
 from harness.diff.against_reference import against_reference
 from harness.diff.against_script import against_script
+from harness.diff.gravity import ranked
+from harness.diff.late import without_consequences_of_waits
 from harness.diff.model import Difference
 from harness.diff.paths import is_within
 from harness.diff.raw_difference import RawDifference
 from harness.scenario.script import Script
 from harness.trace.events import Event
+
+_INTERNAL_ERROR: Final = '"UNKNOWN_SERVER_ERROR"'
 
 
 class Departures:
@@ -40,14 +45,17 @@ def differences(
     events: Sequence[Event],
     oracle_events: Sequence[Event] | None,
     departures: Departures | None = None,
+    *,
+    forgives_faults: bool = False,
 ) -> tuple[Difference, ...]:
-    """Return a target's differences, the finding first and the others in the order of steps.
+    """Return a target's differences, the gravest first and the others in the order of steps.
 
     Args:
         script: the script of both conversations.
         events: the target's; each names its run, target and scenario.
         oracle_events: the reference's, or None to compare with the script only.
         departures: the cache of differences from scripts, where several targets share a reference.
+        forgives_faults: whether another answer than an internal error of Kafka is lenient: nobody copies one.
     """
     if not events:
         return ()
@@ -62,10 +70,12 @@ def differences(
             for other in against_reference(events, oracle_events)
             if not any(_is_same(other, one) for one in reported)
         ]
-    ordered = sorted(seen, key=lambda one: one.step)
-    finding = next((one for one in ordered if not one.is_lenient), ordered[0] if ordered else None)
-    ordered.sort(key=lambda one: one is not finding)
-    return tuple(one.difference(events[0], ordinal=ordinal) for ordinal, one in enumerate(ordered))
+    if forgives_faults:
+        seen = [replace(one, is_lenient=True) if one.expected == _INTERNAL_ERROR else one for one in seen]
+    return tuple(
+        one.difference(events[0], ordinal=ordinal, is_consequence=follows)
+        for ordinal, (one, follows) in enumerate(ranked(without_consequences_of_waits(script, seen, events)))
+    )
 
 
 def _is_same(one: RawDifference, other: RawDifference) -> bool:

@@ -3,6 +3,8 @@
     [[expect]]
     scenario  = "classic/join/**"                    # an id, or a pattern: * within a part, ** across parts
     targets   = ["kafka:>=3.9,<4.0", "external:*"]   # a spec or a target's name; versions or wildcards
+    cause     = 'Heartbeat error_code: expected …'   # what differs; `expect update` writes it
+    beside    = ['SyncGroup error_code: …']          # causes that were only seen where that one was
     outcome   = "diverges"                           # or "lenient" or "indeterminate"; this is the default
     signature = "9c1e0b77a2d4"                       # only this finding; otherwise any
     reason    = "why this is as it is"
@@ -15,19 +17,32 @@
 An entry explains one difference and excuses nothing else. A finding other than the pinned one is unexpected.
 An entry that has expired, or whose difference no longer occurs, is stale. Both are red. An entry with
 `sometimes` is not stale when its difference does not occur.
+
+An entry with a `cause` covers the scenarios that a file beside it names, `known.covered.json` beside
+`known.toml`: cause to scenario ids, also for the causes `beside` it. A result is expected if one of its
+causes covers its scenario, and all others are known of that target: what races shows now and then. One that
+conforms now does not make the entry stale.
 """
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
 from harness.diff.judge import TargetInfo
@@ -40,6 +55,7 @@ _PLACEHOLDERS: Final = ("todo", "tbd", "fixme", "xxx")
 _CLIENT_SCRIPTS: Final = "clients/"
 """Prefix of the ids of client scripts, which no scenario's id has."""
 _SIGNATURE_PATTERN: Final = "^[0-9a-f]{12}$"
+_COVERED: Final = TypeAdapter(dict[str, list[str]])
 _QUIET: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT, Outcome.NOT_APPLICABLE))
 """Outcomes that need no entry."""
 
@@ -79,6 +95,8 @@ class Entry(BaseModel):
 
     scenario: Annotated[str, Field(min_length=1)]
     targets: Annotated[list[Annotated[str, BeforeValidator(_targeted)]], Field(min_length=1)]
+    cause: Annotated[str, Field(min_length=1)] | None = None
+    beside: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
     outcome: Literal["diverges", "lenient", "indeterminate"] = "diverges"
     signature: Annotated[str, Field(pattern=_SIGNATURE_PATTERN)] | None = None
     sometimes: bool = False
@@ -92,6 +110,17 @@ class Entry(BaseModel):
     def _pinned_if_sometimes(self) -> Self:
         if self.sometimes and self.signature is None:
             raise ValueError("'sometimes' needs the 'signature' of the finding, or it would hide any other")
+        return self
+
+    @model_validator(mode="after")
+    def _by_cause_alone(self) -> Self:
+        others = self.signature, self.libraries
+        if self.cause is not None and (self.outcome != "diverges" or any(others)):
+            raise ValueError(
+                "'cause' is of scenarios that diverge: leave out 'signature', 'libraries' and 'outcome'"
+            )
+        if self.beside and self.cause is None:
+            raise ValueError("'beside' needs the 'cause' that it is beside")
         return self
 
     @model_validator(mode="after")
@@ -116,10 +145,19 @@ class Entry(BaseModel):
             return self.libraries is None and library is None
         return any(fnmatchcase(library, pattern) for pattern in self.libraries)
 
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """All that the entry covers; nothing if it is of one finding."""
+        return () if self.cause is None else (self.cause, *self.beside)
+
     def foresaw(self, judgement: Judgement) -> bool:
         """Return whether a judgement has the outcome and finding that the entry expects."""
-        is_pinned_finding = self.signature is None or self.signature == judgement.signature
-        return judgement.outcome == self.outcome and is_pinned_finding
+        is_pinned = self.signature is None or self.signature == judgement.signature
+        if self.cause is not None:
+            # Of an indeterminate result, what did show is known.
+            is_seen = judgement.outcome in (Outcome.DIVERGES, Outcome.INDETERMINATE)
+            return is_seen and not set(self.causes).isdisjoint(judgement.causes)
+        return judgement.outcome == self.outcome and is_pinned
 
     def has_expired(self, today: date) -> bool:
         """Return whether its last day has passed."""
@@ -127,7 +165,7 @@ class Entry(BaseModel):
 
     def may_stay_away(self, today: date) -> bool:
         """Return whether its difference may be absent without making the entry stale."""
-        return self.sometimes and not self.has_expired(today)
+        return (self.sometimes or self.cause is not None) and not self.has_expired(today)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +175,32 @@ class SourcedEntry:
     entry: Entry
     source: str
     """File and number of the entry, e.g. `known.toml, entry 3`."""
+    covered: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By each of its causes, the ids of the scenarios that an entry covers."""
+
+    @property
+    def scenarios(self) -> frozenset[str]:
+        """The ids of all scenarios that an entry with a cause covers."""
+        return frozenset().union(*self.covered.values())
+
+    def concerns(self, scenario_id: str, info: TargetInfo) -> bool:
+        """Return whether the entry covers a scenario with a target, or a client script with a library."""
+        is_covered = self.entry.cause is None or any(scenario_id in ids for ids in self.covered.values())
+        return is_covered and self.entry.concerns(scenario_id, info)
+
+    def mended(self, results: Iterable[tuple[Judgement, Mapping[str, TargetInfo]]]) -> frozenset[str]:
+        """Return the covered scenarios that ran, and conform on every target on which they did.
+
+        Args:
+            results: the results of runs, each with its run's targets by name.
+        """
+        covered = self.scenarios
+        outcomes: dict[str, set[str]] = {}
+        for each, infos in results:
+            is_covered = each.scenario_id in covered and each.outcome != Outcome.NOT_APPLICABLE
+            if is_covered and self.concerns(each.scenario_id, infos[each.target]):
+                outcomes.setdefault(each.scenario_id, set()).add(each.outcome)
+        return frozenset(name for name, found in outcomes.items() if found <= _QUIET)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,12 +263,17 @@ def apply_expectations(
     # By their indexes among all entries: files of two folders may have the same name.
     spoken_of: set[int] = set()
     fired: set[int] = set()
+    by_target = {
+        name: [one for one in entries if any(matches_target(each, info) for each in one.entry.targets)]
+        for name, info in infos.items()
+    }
     for judgement in judgements:
         info = infos[judgement.target]
         concerned = {
-            place: one for place, one in enumerate(entries) if one.entry.concerns(judgement.scenario_id, info)
+            place: one for place, one in enumerate(entries) if one.concerns(judgement.scenario_id, info)
         }
-        applied.append(_with_expectation(judgement, tuple(concerned.values()), today))
+        known = by_target[judgement.target]
+        applied.append(_with_expectation(judgement, tuple(concerned.values()), known, today))
         if judgement.outcome == Outcome.NOT_APPLICABLE:
             continue
         for place, one in concerned.items():
@@ -217,28 +286,59 @@ def apply_expectations(
     return Applied(judgements=tuple(applied), stale_entries=stale)
 
 
-def _with_expectation(judgement: Judgement, concerned: Sequence[SourcedEntry], today: date) -> Judgement:
+def _with_expectation(
+    judgement: Judgement, concerned: Sequence[SourcedEntry], known: Sequence[SourcedEntry], today: date
+) -> Judgement:
+    judgement = replace(judgement, reason=judgement.observed, link=None)
     if judgement.outcome in (Outcome.NOT_APPLICABLE, Outcome.HARNESS_ERROR):
         return _without_entry(judgement)
     firing = [one for one in concerned if one.entry.foresaw(judgement)]
-    if not firing:
-        awaited = [one for one in concerned if not one.entry.may_stay_away(today)]
+    explanation = _explanation(judgement, firing, known, today)
+    if not explanation:
+        if firing:
+            return _partly_covered(judgement, known)
+        awaited = [one for one in concerned if one.entry.cause is None and not one.entry.may_stay_away(today)]
         return _not_foreseen(judgement, awaited) if awaited else _without_entry(judgement)
-    firing.sort(key=lambda one: one.entry.has_expired(today))
-    entry = firing[0].entry
-    if entry.has_expired(today):
-        why = f"{firing[0].source} expired on {entry.expires}"
-        return replace(
-            judgement,
-            expectation=Expectation.STALE.value,
-            reason=f"{judgement.reason}; {why}",
-            link=entry.link,
-        )
+    for one in explanation:
+        if one.entry.has_expired(today):
+            return replace(
+                judgement,
+                expectation=Expectation.STALE.value,
+                reason=f"{judgement.reason}; {one.source} expired on {one.entry.expires}",
+                link=one.entry.link,
+            )
+    entry = explanation[0].entry
     return replace(
         judgement,
         expectation=Expectation.EXPECTED.value,
         reason=f"{entry.reason} [{judgement.reason}]",
         link=entry.link,
+    )
+
+
+def _explanation(
+    judgement: Judgement, firing: Sequence[SourcedEntry], known: Sequence[SourcedEntry], today: date
+) -> tuple[SourcedEntry, ...]:
+    """Return an entry that explains a result alone, or one for each of its causes; nothing if one lacks."""
+
+    def has_expired(one: SourcedEntry) -> bool:
+        return one.entry.has_expired(today)
+
+    by_cause = [[one for one in known if cause in one.covered] for cause in judgement.causes]
+    is_here = any(judgement.scenario_id in ids for one in firing for ids in one.covered.values())
+    together = [tuple(min(each, key=has_expired) for each in by_cause)] if is_here and all(by_cause) else []
+    whole = [*((one,) for one in firing if one.entry.cause is None), *together]
+    return min(whole, key=lambda each: any(map(has_expired, each)), default=())
+
+
+def _partly_covered(judgement: Judgement, known: Sequence[SourcedEntry]) -> Judgement:
+    """Judge a result of which entries know some causes, and not all."""
+    causes = {cause for one in known for cause in one.covered}
+    others = "; ".join(cause for cause in judgement.causes if cause not in causes)
+    return replace(
+        judgement,
+        expectation=Expectation.UNEXPECTED.value,
+        reason=f"{judgement.reason}; no entry covers it for the cause {others}",
     )
 
 
@@ -285,6 +385,29 @@ def matches_scenario(pattern: str, scenario_id: str) -> bool:
     return _scenario_regex(pattern).fullmatch(scenario_id) is not None
 
 
+def covered_file(path: Path) -> Path:
+    """Return the file beside an expectation file that names the scenarios which its causes cover."""
+    return path.with_name(f"{path.stem}.covered.json")
+
+
+def covered_by(path: Path) -> Mapping[str, Sequence[str]]:
+    """Return the ids of the scenarios that an expectation file covers, by cause; nothing if it covers none.
+
+    Raises:
+        ExpectationError: the file beside it cannot be read.
+    """
+    file = covered_file(path)
+    if not file.exists():
+        return {}
+    try:
+        return _COVERED.validate_json(file.read_bytes(), strict=True)
+    except (OSError, ValidationError) as error:
+        raise ExpectationError(
+            f"{file}: no JSON object of causes and their scenario ids; restore it, or remove {path.name} "
+            "too and let `kafka-conformance expect update` write both"
+        ) from error
+
+
 def _load(path: Path) -> tuple[SourcedEntry, ...]:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -304,12 +427,29 @@ def _load(path: Path) -> tuple[SourcedEntry, ...]:
 def _entries(path: Path, tables: list[object]) -> tuple[SourcedEntry, ...]:
     faults: list[str] = []
     entries: list[SourcedEntry] = []
+    covered = covered_by(path)
+    causes: set[str] = set()
     for number, table in enumerate(tables, start=1):
         source = f"{path.name}, entry {number}"
         try:
-            entries.append(SourcedEntry(entry=Entry.model_validate(table), source=source))
+            entry = Entry.model_validate(table)
         except ValidationError as error:
             faults += [f"{path}, entry {number}, {_fault(one)}" for one in error.errors()]
+            continue
+        ids = {cause: frozenset(covered.get(cause, ())) for cause in entry.causes}
+        entries.append(SourcedEntry(entry=entry, source=source, covered=ids))
+        twins = sorted(causes.intersection(entry.causes))
+        if twins or (entry.causes and not any(ids.values())):
+            wrong = (
+                f"{twins[0]!r} is of another entry too"
+                if twins
+                else f"has no scenarios in {covered_file(path).name}"
+            )
+            faults.append(
+                f"{path}, entry {number}, field 'cause': {wrong}; remove the entry, and let "
+                "`kafka-conformance expect update` write it"
+            )
+        causes.update(entry.causes)
     if faults:
         raise ExpectationError("\n".join(faults))
     return tuple(entries)

@@ -4,21 +4,26 @@ Doubt never becomes a pass. A conversation that broke off, a reference that cann
 failed checker are each distinguished from a target that conforms and from one that diverges.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from harness.diff.answers import awaits
 from harness.diff.compare import Departures, differences
-from harness.diff.model import Alignment, Difference, Judgement
+from harness.diff.late import is_late, timer_run_out
+from harness.diff.model import Difference, Judgement
 from harness.diff.raw_difference import Against
-from harness.diff.starved import RunStarved, excused
+from harness.diff.starved import starved_before
+from harness.scenario.own_settings import assumptions
 from harness.scenario.script import Script, step_text
-from harness.trace.events import TARGET_LOST, Event, EventKind
+from harness.trace.events import BROKER_ENDED, LATE, LEADERS_MOVED, TARGET_LOST, Event, EventKind
 from harness.verdict import Delta, Expectation, Outcome
 
 _VALUE_CHARACTERS: Final = 160
+_EXTERNAL: Final = "external:"
+"""The beginning of the spec of a broker that need not be Kafka."""
 CONFORMS_REASON: Final = "every answer is as the script expects and as the reference gives it"
+CLAIM_IS_TRUE: Final = "; what the scenario itself claims is true"
 ALONE_REASON: Final = "every answer is as the script expects"
 
 
@@ -36,6 +41,8 @@ class TargetInfo:
     """Name of the target that this one is compared with; None for a reference."""
     library: str | None = None
     """The client library that ran scripts on the target; None where scenarios were run."""
+    assumed: Mapping[str, str] = field(default_factory=dict)
+    """Settings of the target's brokers that these did not report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +51,8 @@ class Judged:
 
     judgement: Judgement
     differences: tuple[Difference, ...] = ()
-    alignment: Alignment | None = None
-    """None where nothing was recorded, or where no alignment was requested."""
+    starved: str | None = None
+    """How the machine kept the conversation from running before its finding; None if it was calm."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +60,7 @@ class _Ruling:
     outcome: Outcome
     reason: str
     differences: tuple[Difference, ...] = ()
+    starved: str | None = None
 
 
 def judge(
@@ -61,7 +69,6 @@ def judge(
     events: Sequence[Event],
     oracle_events: Sequence[Event] | None,
     departures: Departures | None = None,
-    run_starved: RunStarved | None = None,
 ) -> Judged:
     """Judge one scenario for one target.
 
@@ -71,17 +78,19 @@ def judge(
         events: the target's recorded events, in sequence; none at all is a harness error.
         oracle_events: the reference's recorded events, where `info.oracle` names one.
         departures: the cache of differences from scripts, where the same reference is used again.
-        run_starved: yields what the reference answers when it is starved as the target was; called only
-            where the target would diverge and the machine kept somebody from running.
     """
     try:
-        ruling = _rule(script, info, events, oracle_events, departures or Departures(), run_starved)
+        ruling = _rule(script, info, events, oracle_events, departures or Departures())
+        if ruling.outcome is Outcome.DIVERGES:
+            reasons = (ruling.reason, *assumptions(script, info.assumed))
+            ruling = replace(ruling, reason="; ".join(reasons))
     except Exception as error:  # noqa: BLE001 - whatever a trace does to the checker must not become a pass
         ruling = _Ruling(
             outcome=Outcome.HARNESS_ERROR,
             reason=f"the checker failed on this trace: {type(error).__name__}: {error}",
         )
-    return Judged(judgement=_judgement(script, info, events, ruling), differences=ruling.differences)
+    judgement = _judgement(script, info, events, ruling)
+    return Judged(judgement=judgement, differences=ruling.differences, starved=ruling.starved)
 
 
 def _rule(
@@ -90,9 +99,8 @@ def _rule(
     events: Sequence[Event],
     oracle_events: Sequence[Event] | None,
     departures: Departures,
-    run_starved: RunStarved | None,
 ) -> _Ruling:
-    refused = _refused(events)
+    refused = _refused(events) or _beyond_release(info.oracle, oracle_events)
     if refused is not None:
         return refused
     kept, broke_off = _until_break(script, events)
@@ -100,16 +108,14 @@ def _rule(
         None if info.oracle is None else _doubt_about_oracle(script, info.oracle, oracle_events, departures)
     )
     measure = None if info.oracle is None or doubt else oracle_events
-    found = differences(script, kept, measure, departures)
+    found = differences(script, kept, measure, departures, forgives_faults=info.spec.startswith(_EXTERNAL))
     finding = found[0] if found else None
-    starved = None
     if finding is not None and not finding.is_lenient:
-        machine = excused(script, kept, measure, found, run_starved)
-        if machine.left:
-            reason = _reason(script, kept, machine.left[0])
-            return _Ruling(outcome=Outcome.DIVERGES, reason=reason, differences=machine.left)
-        starved = machine.reason
-    open_questions = [question for question in (starved, broke_off, doubt) if question]
+        starved = starved_before(script, kept, finding)
+        claim = CLAIM_IS_TRUE if is_claim_true(found) else ""
+        reason = f"{_reason(script, kept, finding, oracle_events)}{claim}"
+        return _Ruling(outcome=Outcome.DIVERGES, reason=reason, differences=found, starved=starved)
+    open_questions = [question for question in (broke_off, doubt) if question]
     if open_questions:
         reason = "; ".join(open_questions)
         return _Ruling(outcome=Outcome.INDETERMINATE, reason=reason, differences=found)
@@ -117,6 +123,11 @@ def _rule(
         reason = f"{_reason(script, kept, finding)}; no client should take notice"
         return _Ruling(outcome=Outcome.LENIENT, reason=reason, differences=found)
     return _Ruling(outcome=Outcome.CONFORMS, reason=ALONE_REASON if info.oracle is None else CONFORMS_REASON)
+
+
+def is_claim_true(found: Sequence[Difference]) -> bool:
+    """Return whether everything that a scenario itself pins is as it says, whatever else differs."""
+    return all(each.is_lenient or each.against != Against.EXPECTATION for each in found)
 
 
 def _refused(events: Sequence[Event]) -> _Ruling | None:
@@ -130,7 +141,16 @@ def _refused(events: Sequence[Event]) -> _Ruling | None:
         event = _first(events, kind)
         if event is not None:
             return _Ruling(outcome=outcome, reason=event.note or kind.value)
-    return None
+    moved = next((each.note for each in events if (each.note or "").startswith(LEADERS_MOVED)), None)
+    return None if moved is None else _Ruling(outcome=Outcome.INDETERMINATE, reason=moved)
+
+
+def _beyond_release(oracle: str | None, events: Sequence[Event] | None) -> _Ruling | None:
+    """Return the ruling where the release that a target is compared with cannot run the script, or None."""
+    event = _first(events or (), EventKind.NOT_APPLICABLE)
+    if event is None:
+        return None
+    return _Ruling(outcome=Outcome.NOT_APPLICABLE, reason=f"nothing to measure by: {oracle}: {event.note}")
 
 
 def _until_break(script: Script, events: Sequence[Event]) -> tuple[Sequence[Event], str | None]:
@@ -161,7 +181,7 @@ def _doubt_about_oracle(
     """Return why the reference's trace cannot be compared with, or None if it can."""
     if not events:
         return f"{oracle} has no trace to compare with"
-    for kind in (EventKind.HARNESS_ERROR, EventKind.NOT_APPLICABLE, EventKind.ABANDONED):
+    for kind in (EventKind.HARNESS_ERROR, EventKind.ABANDONED):
         event = _first(events, kind)
         if event is not None:
             return f"nothing to compare with: {oracle}, {kind.value}: {event.note}"
@@ -174,11 +194,16 @@ def _doubt_about_oracle(
     return None
 
 
-def _reason(script: Script, events: Sequence[Event], finding: Difference) -> str:
+def _reason(
+    script: Script,
+    events: Sequence[Event],
+    finding: Difference,
+    oracle_events: Sequence[Event] | None = None,
+) -> str:
     """Describe a finding in one sentence: where it is, what came and what was expected."""
     whose = "expected" if finding.against == Against.EXPECTATION else "the reference gives"
     what = f"{finding.field} is {_short(finding.actual)}" if finding.field else finding.actual
-    detail = _detail(events, finding)
+    detail = _detail(script, events, finding, oracle_events or ())
     return f"{_at(script, finding.step)}: {what}{detail}, {whose} {_short(finding.expected)}"
 
 
@@ -193,16 +218,38 @@ def _at(script: Script, step: int) -> str:
     )
 
 
-def _detail(events: Sequence[Event], finding: Difference) -> str:
+def _detail(
+    script: Script, events: Sequence[Event], finding: Difference, oracle_events: Sequence[Event]
+) -> str:
     """Return measurements and notes of an event, which vary between runs and are thus not in a difference."""
     if finding.field is not None:
         return ""
     event = next((one for one in events if one.sequence == finding.event_sequence), None)
     if event is None:
         return ""
+    if is_late(event):
+        return f" ({'; '.join(_times(script, event, events, oracle_events))})"
     parts = [f"after {event.elapsed_ms:g} ms"] if event.elapsed_ms is not None else []
-    parts += [event.note] if event.note else []
+    parts += [event.note.removeprefix(BROKER_ENDED)] if event.note else []
     return f" ({', '.join(parts)})" if parts else ""
+
+
+def _times(
+    script: Script, event: Event, events: Sequence[Event], oracle_events: Sequence[Event]
+) -> Iterator[str]:
+    """Say when a late answer came and when Kafka's comes, how long clients wait, and what the wait ended."""
+    yield f"came after {(event.elapsed_ms or 0) / 1000:.1f} s"
+    due = next((one for one in oracle_events if (one.step, one.kind) == (event.step, event.kind)), None)
+    if due is not None:
+        yield f"Kafka's comes after {due.elapsed_ms:.0f} ms"
+    yield (event.note or "").removeprefix(LATE)
+    if (over := timer_run_out(script, events)) is not None and over.step == event.step:
+        yield f"{over.words} ran out meanwhile, so what follows is not judged"
+
+
+def causes_of(found: Sequence[Difference]) -> tuple[str, ...]:
+    """Return the causes of differences that count of themselves, each once, the finding's first."""
+    return tuple(dict.fromkeys(one.cause for one in found if not (one.is_lenient or one.is_consequence)))
 
 
 def _first(events: Sequence[Event], kind: EventKind) -> Event | None:
@@ -226,6 +273,8 @@ def _judgement(script: Script, info: TargetInfo, events: Sequence[Event], ruling
         expectation=Expectation.UNEXPECTED.value,
         delta=Delta.NO_BASELINE.value,
         reason=ruling.reason,
+        observed=ruling.reason,
+        causes=causes_of(ruling.differences),
         link=None,
         signature=finding.signature if finding else None,
         first_step=finding.step if finding else None,

@@ -1,12 +1,8 @@
-"""The records that a checker writes: alignments, differences, judgements, attempts, and attributions."""
+"""The records that a checker writes: differences, judgements, attempts, and attributions."""
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from harness.verdict import Confirmation
-
-Cause: TypeAlias = tuple[str | None, str | None, str, str]
-"""API, field, expected and actual value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,8 +13,9 @@ class Difference:
     target: str
     scenario_id: str
     ordinal: int
-    """0 is the finding; its consequences have higher ordinals."""
+    """0 is the finding; the others are in the order of steps."""
     is_consequence: bool
+    """Whether it may only follow from another one."""
     against: str
     """`expectation` of the script, or `reference`: the trace of the oracle."""
     step: int
@@ -33,36 +30,12 @@ class Difference:
     actual: str
     signature: str
     """Hash of scenario, step, API, version, class, field, expected and actual: equal in every run."""
+    cause: str
+    """What differs, without its place, in words: most likely one fault, wherever it shows."""
     is_lenient: bool
     """Whether the difference is in a field that clients should ignore."""
     event_sequence: int = -1
     """`sequence` of the target's event; -1 where nothing was recorded."""
-
-    @property
-    def cause(self) -> Cause:
-        """What differs, without the place; results for which this is equal most likely have one cause."""
-        return (self.api, self.field, self.expected, self.actual)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alignment:
-    """Which events of a target stand beside which of its oracle's. Grain: run, target, scenario.
-
-    For a scenario that was run more than once: the attempt that gives the result, beside the oracle's first.
-    """
-
-    run_id: str
-    target: str
-    oracle: str | None
-    """None for a reference, whose events have no counterparts."""
-    scenario_id: str
-    rows: str
-    """JSON: a list of `[step, occurrence, answer, sequence, oracle sequence, is different]`, in their order.
-
-    `occurrence` numbers a step's rows and `answer` its answers, from 0; `answer` is null for an event that is
-    not an answer. A sequence is null on the side that has no such event. `is different` is 1 where there is
-    an oracle, and kind, digest or (for a request) canonical fields differ.
-    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +60,11 @@ class Judgement:
     delta: str
     """A `harness.verdict.Delta`."""
     reason: str
-    """Why: the first difference in words, the missing capability, or the entry that foresaw it."""
+    """Why: `observed`, and what an entry says of it."""
+    observed: str
+    """What was observed: the first difference in words, the missing capability, or why it broke off."""
+    causes: tuple[str, ...]
+    """The causes of its differences that neither are lenient nor follow from another, the finding's first."""
     link: str | None
     """The link of the expectation entry that matched."""
     signature: str | None
@@ -126,6 +103,9 @@ class Attempt:
     """A `harness.verdict.Outcome`; the next field is an `Expectation`."""
     expectation: str
     reason: str
+    """What was observed."""
+    causes: tuple[str, ...]
+    """As in a `Judgement`."""
     signature: str | None
     first_step: int | None
     event_count: int
@@ -134,16 +114,21 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribution:
-    """The named behaviours that make two references answer a scenario differently.
+    """The named behaviours that make two references answer a step of a scenario differently.
 
-    Grain: run, scenario, pair of references.
+    Grain: run, scenario, pair of references, step that they answer differently.
     """
 
     run_id: str
     scenario_id: str
     from_oracle: str
     to_oracle: str
+    step: int
     behaviours: tuple[str, ...]
-    """Names from the reference's table, each of which alone changes the answers; in alphabetical order."""
+    """Names from the reference's table, each of which alone changes the answer; in alphabetical order."""
     sources: tuple[str, ...]
     """Where Kafka implements each of them."""
+    decisive: tuple[str, ...]
+    """Those of the names that alone make each reference answer as the other does."""
+    code: str
+    """The digest of the code that found them: other code may find others."""

@@ -5,16 +5,21 @@ the results of its attempts are compared here. Two attempts show the same if the
 the same API, in the same class of difference and in the same field. The values may differ: a race or a timer
 that leaves another value breaks the same claim. Indexes in lists are not compared either, since an order
 that depends on chance moves the same fault to another index.
+
+One scenario is run again for all results of one cause. If a further attempt shows the cause while the machine
+is calm, the cause is confirmed, and so are all results that it heads.
 """
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from harness.diff.judge import Judged
 from harness.diff.model import Attempt, Judgement
+from harness.trace.events import LEADERS_MOVED
 from harness.verdict import STARVED, Confirmation, Expectation, Outcome
 
 NO_FURTHER_ATTEMPT: Final = "no further attempt: "
@@ -57,6 +62,48 @@ class Weighed:
     """Empty where the scenario was run once and no further attempt was due."""
 
 
+Confirmed: TypeAlias = Mapping[tuple[str, str], str]
+"""By target and cause: the scenario whose further attempt showed the cause while the machine was calm."""
+
+
+def confirmed_causes(judged: Iterable[Repeated]) -> Confirmed:
+    """Return the causes that further attempts showed while the machine was calm."""
+    found: dict[tuple[str, str], str] = {}
+    for repeated in judged:
+        for one in repeated.attempts[1:]:
+            if one.judgement.outcome == Outcome.DIVERGES and one.starved is None:
+                place = one.judgement
+                for cause in place.causes:
+                    found.setdefault((place.target, cause), place.scenario_id)
+    return found
+
+
+def has_shown(one: Judged, confirmed: Confirmed) -> bool:
+    """Return whether an attempt's finding is no matter of a starved machine."""
+    return one.starved is None or _heading(one) in confirmed
+
+
+def was_excused(repeated: Repeated) -> bool:
+    """Return whether a further attempt went as it should, and all before were starved or cut by a move."""
+    *earlier, last = repeated.attempts
+    is_right = last.judgement.outcome in (Outcome.CONFORMS, Outcome.LENIENT)
+    return is_right and all(one.starved or _is_excused(one) for one in earlier)
+
+
+def in_doubt(one: Judged) -> Judgement:
+    """Return the judgement of an attempt on a starved machine, whose finding nobody has confirmed."""
+    assert one.starved is not None
+    return replace(
+        one.judgement, outcome=Outcome.INDETERMINATE.value, reason=one.starved, observed=one.starved
+    )
+
+
+def _heading(one: Judged) -> tuple[str, str] | None:
+    """Return the target and the cause of an attempt's finding."""
+    finding = one.differences[0] if one.differences else None
+    return None if finding is None else (finding.target, finding.cause)
+
+
 def is_accusation(judgement: Judgement) -> bool:
     """Return whether a result must occur again before it counts against anybody."""
     return judgement.outcome in _OPEN and judgement.expectation == Expectation.UNEXPECTED
@@ -72,7 +119,7 @@ def kind_of(judged: Judged) -> tuple[object, ...]:
     return (judgement.outcome, finding.step, finding.api, finding.difference_class, field)
 
 
-def weigh(repeated: Repeated) -> Weighed:
+def weigh(repeated: Repeated, confirmed: Confirmed = MappingProxyType({})) -> Weighed:
     """Combine the attempts, whose expectations have been set, into one result.
 
     An unexpected difference outweighs everything except a harness error; of two unexpected differences, the
@@ -80,7 +127,7 @@ def weigh(repeated: Repeated) -> Weighed:
     """
     attempts = repeated.attempts
     if len(attempts) == 1 and repeated.missing is None:
-        return Weighed(judged=repeated.first, attempts=())
+        return Weighed(judged=_with_cause_confirmed(repeated.first, confirmed), attempts=())
     kinds = [kind_of(each) for each in attempts]
     ruling = _ruling(attempts, kinds)
     shown = kinds.count(kinds[ruling])
@@ -92,32 +139,53 @@ def weigh(repeated: Repeated) -> Weighed:
         attempt_count=len(attempts),
         attempt=ruling + 1,
     )
-    judged = replace(attempts[ruling], judgement=replace(judgement, reason=_reason(judgement, repeated)))
+    judged = replace(attempts[ruling], judgement=_and(judgement, _on_attempts(judgement, repeated)))
+    judged = _with_cause_confirmed(judged, confirmed)
     shows = [kind == kinds[ruling] for kind in kinds]
     return Weighed(judged=judged, attempts=_reported(repeated, shows))
+
+
+def _with_cause_confirmed(judged: Judged, confirmed: Confirmed) -> Judged:
+    """Return an accusation as confirmed if a further attempt at another scenario showed its cause."""
+    judgement, heading = judged.judgement, _heading(judged)
+    is_open = judgement.confirmation in (Confirmation.NOT_REPEATED, Confirmation.UNCONFIRMED)
+    shown = None if heading is None else confirmed.get(heading)
+    if judgement.outcome != Outcome.DIVERGES or not is_open or shown is None:
+        return judged
+    noted = _and(judgement, (f"its cause was shown again in {shown}",))
+    return replace(judged, judgement=replace(noted, confirmation=Confirmation.CONFIRMED.value))
+
+
+def _and(judgement: Judgement, words: Sequence[str]) -> Judgement:
+    """Return a judgement with more words in its reason."""
+    return replace(
+        judgement,
+        reason="; ".join((judgement.reason, *words)),
+        observed="; ".join((judgement.observed, *words)),
+    )
 
 
 def _ruling(attempts: Sequence[Judged], kinds: Sequence[object]) -> int:
     """Return the index of the attempt that gives the result: the worst, then the most frequent."""
     counts = Counter(kinds)
-    starved_only = _has_conforming(attempts) and not any(
-        is_accusation(each.judgement) and not _is_starved(each) for each in attempts
+    excused_only = _has_conforming(attempts) and not any(
+        is_accusation(each.judgement) and not _is_excused(each) for each in attempts
     )
 
     def weight(place: int) -> tuple[int, int, int]:
         judgement = attempts[place].judgement
-        return (_gravity(judgement, starved_only=starved_only), counts[kinds[place]], -place)
+        return (_gravity(judgement, excused_only=excused_only), counts[kinds[place]], -place)
 
     return max(range(len(attempts)), key=weight)
 
 
-def _gravity(judgement: Judgement, *, starved_only: bool) -> int:
+def _gravity(judgement: Judgement, *, excused_only: bool) -> int:
     if judgement.outcome == Outcome.HARNESS_ERROR:
         return 6
     if is_accusation(judgement):
         if judgement.outcome == Outcome.DIVERGES:
             return 5
-        return 0 if starved_only else 4
+        return 0 if excused_only else 4
     # An entry that matches one attempt is not stale because its difference is absent from another.
     if judgement.outcome in _OPEN:
         return 3
@@ -133,9 +201,11 @@ def _has_conforming(attempts: Sequence[Judged]) -> bool:
     return any(_is_quiet(each) for each in attempts)
 
 
-def _is_starved(judged: Judged) -> bool:
+def _is_excused(judged: Judged) -> bool:
+    """Return whether the machine was to blame for an attempt, or a move of its coordinator."""
     judgement = judged.judgement
-    return judgement.outcome == Outcome.INDETERMINATE and STARVED in judgement.reason
+    is_open = judgement.outcome == Outcome.INDETERMINATE
+    return is_open and any(mark in judgement.reason for mark in (STARVED, LEADERS_MOVED))
 
 
 def _confirmation(attempts: Sequence[Judged], ruling: int, shown: int) -> Confirmation:
@@ -152,21 +222,22 @@ def _confirmation(attempts: Sequence[Judged], ruling: int, shown: int) -> Confir
     return Confirmation.CONFIRMED if differing > 1 else Confirmation.UNCONFIRMED
 
 
-def _reason(judgement: Judgement, repeated: Repeated) -> str:
-    """Append to the reason how often it occurred, and what else matters about the attempts."""
+def _on_attempts(judgement: Judgement, repeated: Repeated) -> Sequence[str]:
+    """Return how often a result occurred, and what else matters about the attempts."""
     if judgement.confirmation == Confirmation.NOT_REPEATED:
-        return judgement.reason
+        return ()
     if judgement.confirmation == Confirmation.CLEARED:
-        starved = next(each for each in repeated.attempts if is_accusation(each.judgement))
-        return f"{judgement.reason}; starved at first [{starved.judgement.reason}]"
-    parts = [judgement.reason]
+        first = next(each for each in repeated.attempts if is_accusation(each.judgement)).judgement.observed
+        what = "its leaders moved" if LEADERS_MOVED in first else "starved"
+        return (f"{what} at first [{first}]",)
+    parts = []
     if judgement.attempt_count > 1:
         parts.append(f"shown {judgement.shown_count} of {judgement.attempt_count}")
         if not _has_conforming(repeated.attempts) and judgement.shown_count < judgement.attempt_count:
             parts.append("no attempt went as it should")
     if repeated.missing is not None:
         parts.append(f"{NO_FURTHER_ATTEMPT}{repeated.missing}")
-    return "; ".join(parts)
+    return parts
 
 
 def _reported(repeated: Repeated, shows: Sequence[bool]) -> tuple[Attempt, ...]:
@@ -180,7 +251,8 @@ def _reported(repeated: Repeated, shows: Sequence[bool]) -> tuple[Attempt, ...]:
         nothing = replace(
             first,
             outcome=Outcome.INDETERMINATE.value,
-            reason=f"{NO_FURTHER_ATTEMPT}{repeated.missing}",
+            observed=f"{NO_FURTHER_ATTEMPT}{repeated.missing}",
+            causes=(),
             signature=None,
             first_step=None,
             event_count=0,
@@ -200,7 +272,8 @@ def _attempt(judgement: Judgement, number: int, *, shows: bool, was_run: bool = 
         shows=shows,
         outcome=judgement.outcome,
         expectation=judgement.expectation,
-        reason=judgement.reason,
+        reason=judgement.observed,
+        causes=judgement.causes,
         signature=judgement.signature,
         first_step=judgement.first_step,
         event_count=judgement.event_count,

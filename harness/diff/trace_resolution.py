@@ -20,14 +20,12 @@ from harness.scenario.values import (
     InAnyOrder,
     OneOf,
     Pattern,
-    StartingWith,
     TopicId,
     phrase,
 )
 from harness.trace.canonical import (
     Canonicaliser,
     FieldValue,
-    member_id_pattern,
     member_prefixes,
     sort_key,
     sort_key_fields,
@@ -36,10 +34,10 @@ from harness.trace.events import Event, EventKind
 
 
 class TraceResolution:
-    """The values that the actors of one recorded conversation have learnt so far."""
+    """The values that actors of a recorded conversation have learnt so far, and the names of all ids."""
 
     def __init__(self, script: Script, events: Sequence[Event]) -> None:
-        groups = _groups_of(script, events)
+        groups = groups_of(script, events)
         self._learnt: Event | None = None
         self._read: tuple[Event, dict[str, FieldValue]] | None = None
         self._bindings = Bindings(groups=groups)
@@ -51,6 +49,20 @@ class TraceResolution:
                 for prefix in (sheet.client_id, sheet.group_instance_id)
             ),
         )
+        self._name_ids(events)
+
+    def _name_ids(self, events: Sequence[Event]) -> None:
+        """Learn all ids of the conversation: an answer may show one before its owner receives it."""
+        for event in events:
+            if event.actor is None or event.api is None:
+                continue
+            if event.kind == EventKind.REQUEST:
+                fields = read_fields(event.fields)
+                self._canonicaliser.asked(actor=event.actor, api=event.api, fields=fields)
+            elif event.kind in (EventKind.RESPONSE, EventKind.POLL):
+                fields = read_fields(event.fields)
+                self._canonicaliser.observe(actor=event.actor, api=event.api, fields=fields)
+        self._canonicaliser.settle()
 
     def learn(self, event: Event) -> None:
         """Learn from a response or a poll; learning from the same event again has no effect."""
@@ -61,7 +73,6 @@ class TraceResolution:
         self._learnt = event
         answered = self._fields(event)
         self._bindings.learn(step=event.step, actor=event.actor, api=event.api, fields=answered)
-        self._canonicaliser.canonical(actor=event.actor, api=event.api, fields=answered)
 
     def answered(self, event: Event) -> FieldValue:
         """Return a response's decoded fields, in canonical order where Kafka defines no order."""
@@ -129,33 +140,33 @@ class TraceResolution:
         return sort_key(self._canonicaliser.value(pinned, api=api, path=f"{path}[]"), key)
 
     def actual_text(self, mismatch: Mismatch, *, api: str) -> str:
-        """Return the actual value with names instead of ids; for `StartingWith`, with the form of the id."""
+        """Return the actual value with names instead of ids."""
         if mismatch.actual is MISSING:
             return leaf_text(ABSENT)
-        if isinstance(mismatch.expected, StartingWith) and isinstance(mismatch.actual, str):
-            return leaf_text(member_id_pattern(mismatch.actual))
         actual: FieldValue = mismatch.actual  # type: ignore[assignment] # a part of decoded fields
         return leaf_text(self._canonicaliser.value(actual, api=api, path=unindexed(mismatch.path)))
 
     def expected_text(self, mismatch: Mismatch) -> str:
         """Return the expected value with names instead of ids: JSON for a value, a phrase for a choice."""
-        named = self._named(mismatch.expected)
+        named = self._named(mismatch.expected, unindexed(mismatch.path))
         return phrase(named) if _is_choice(named) else leaf_text(named)  # type: ignore[arg-type] # no choice within it
 
-    def _named(self, pattern: Pattern) -> Pattern:
+    def _named(self, pattern: Pattern, path: str) -> Pattern:
         match pattern:
             case OneOf(values):
-                return OneOf(tuple(self._named(value) for value in values))
+                return OneOf(tuple(self._named(value, path) for value in values))
             case InAnyOrder(items):
-                return InAnyOrder(tuple(self._named(item) for item in items))
+                return InAnyOrder(tuple(self._named(item, f"{path}[]") for item in items))
             case Containing(items):
-                return Containing(tuple(self._named(item) for item in items))
+                return Containing(tuple(self._named(item, f"{path}[]") for item in items))
             case Mapping():
-                return {name: self._named(item) for name, item in pattern.items()}
-            case str():
-                return self._canonicaliser.text(pattern)
+                return {name: self._named(item, f"{path}.{name}") for name, item in pattern.items()}
+            case str() | int():
+                return self._canonicaliser.value(pattern, path=path)  # type: ignore[return-value] # a text or a number
+            case _ if _is_sequence(pattern):
+                return tuple(self._named(item, f"{path}[]") for item in pattern)
             case _:
-                return tuple(self._named(item) for item in pattern) if _is_sequence(pattern) else pattern
+                return pattern
 
 
 def _is_choice(pattern: Pattern) -> bool:
@@ -167,7 +178,7 @@ def _is_choice(pattern: Pattern) -> bool:
     return is_dataclass(pattern)
 
 
-def _groups_of(script: Script, events: Sequence[Event]) -> dict[str, str]:
+def groups_of(script: Script, events: Sequence[Event]) -> dict[str, str]:
     """Map the names of groups to their real ids, by comparing scripted requests with those that were sent.
 
     A group that no request named gets a placeholder as its id, which no answer can contain.

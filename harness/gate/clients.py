@@ -11,8 +11,8 @@ from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
 from harness.gate.complaint import Complaint, Kind
 from harness.gate.policy import Handling, Policy
-from harness.report.model.clients_page import client_reproduction, column_key, script_page
-from harness.report.model.names import target_anchor
+from harness.report.model.clients import client_reproduction, column_key
+from harness.report.model.names import scenario_page
 from harness.results.baseline import ResultKey
 from harness.results.client_judgements import check_clients, client_infos, client_judgements, column_name
 from harness.results.client_results import ClientsRun
@@ -21,16 +21,7 @@ from harness.trace.events import TARGET_LOST
 
 Weighed = tuple[Complaint, Handling]
 NOTHING_CHECKED: Final = CheckedRun(judgements=(), differences=(), stale_entries=(), removed=())
-_LOST_REMEDY: Final = "TARGET/logs/ in the clients' folder has what its brokers wrote"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientPlace:
-    """Where to find the result of a client script, and how to run the script again."""
-
-    line: str
-    """A command line that runs the script again."""
-    page: str
+_LOST_REMEDY: Final = "record/logs.tar.zst in the clients' folder has what its brokers wrote"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +33,8 @@ class ClientEvidence:
     """By target and library, including the libraries of the baseline."""
     baseline: tuple[Judgement, ...] = ()
     """The baseline's judgements, with its targets renamed to this run's names."""
-    places: Mapping[ResultKey, ClientPlace] = field(default_factory=dict)
+    places: Mapping[ResultKey, tuple[str, str]] = field(default_factory=dict)
+    """For each result, a command line that runs the script again, and its page."""
     further: tuple[Weighed, ...] = ()
     """Complaints about the scripts as a whole."""
 
@@ -80,14 +72,12 @@ def _gone(policy: Policy) -> Weighed:
     return complaint, policy.baseline.vanished
 
 
-def _places(run: ClientsRun) -> Mapping[ResultKey, ClientPlace]:
-    found: dict[ResultKey, ClientPlace] = {}
+def _places(run: ClientsRun) -> Mapping[ResultKey, tuple[str, str]]:
+    found: dict[ResultKey, tuple[str, str]] = {}
     for each in run.results:
         name = run.name_of(each)
-        anchor = target_anchor(column_key(name, each.library))
-        found[column_name(name, each.library), each.script_id] = ClientPlace(
-            line=client_reproduction(run, each), page=f"{script_page(each.script_id)}#{anchor}"
-        )
+        page = scenario_page(each.script_id, column_key(name, each.library))
+        found[column_name(name, each.library), each.script_id] = client_reproduction(run, each), page
     return found
 
 

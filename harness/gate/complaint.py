@@ -1,11 +1,12 @@
 """The kinds of complaint that make a gate red, and the exit code of each."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from harness.diff.model import Difference, Judgement
+from harness.report.model.cause_groups import alike
 from harness.results.exit_code import ExitCode
 
 
@@ -23,6 +24,7 @@ class Kind(StrEnum):
     NOTHING_RAN = "nothing ran"
     TARGET_MISSING = "required target missing"
     TOO_FEW = "too few scenarios"
+    TOO_FEW_CONFORM = "too few conform"
     VANISHED = "vanished scenario"
     """The baseline ran it on this target, and this run did not."""
     INDETERMINATE = "indeterminate"
@@ -42,6 +44,7 @@ CODES: Final[Mapping[Kind, ExitCode]] = {
     Kind.NOTHING_RAN: ExitCode.NOTHING_RAN,
     Kind.TARGET_MISSING: ExitCode.NOTHING_RAN,
     Kind.TOO_FEW: ExitCode.NOTHING_RAN,
+    Kind.TOO_FEW_CONFORM: ExitCode.NOTHING_RAN,
     Kind.VANISHED: ExitCode.NOTHING_RAN,
     Kind.INDETERMINATE: ExitCode.INDETERMINATE,
     Kind.FLAKY: ExitCode.UNEXPECTED,
@@ -68,3 +71,8 @@ class Complaint:
     """A command line that reproduces it, if the complaint is about a scenario or a client script."""
     page: str = ""
     """The page of the site that shows it."""
+
+
+def by_cause(complaints: Sequence[Complaint]) -> tuple[tuple[Complaint, ...], ...]:
+    """Group complaints by kind and cause; one without a difference is alone."""
+    return alike(complaints, lambda each: each.difference and (each.kind, each.difference.cause))

@@ -5,16 +5,17 @@ policy, which of them count.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
+from typing import Final
 
 from harness.diff.check import CheckedRun
 from harness.diff.expectations import SourcedEntry
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
 from harness.diff.target_pattern import matches_target
-from harness.gate.clients import ClientEvidence
+from harness.gate.clients import NOTHING_CHECKED, ClientEvidence, Weighed
 from harness.gate.complaint import CODES, ORDER, Complaint, Kind
 from harness.gate.policy import FailOn, Handling, Policy
 from harness.report.model.phrases import repetition, stands_for_reference
@@ -43,6 +44,8 @@ class Decision:
     """How many of the results that count are of client scripts."""
     ran: Mapping[str, int] = field(default_factory=dict)
     """By requested target that counts: how many scenarios, or else client scripts, were run on it."""
+    conforming: Mapping[str, int] = field(default_factory=dict)
+    """Likewise: how many of these conform."""
 
     @property
     def code(self) -> ExitCode:
@@ -68,13 +71,14 @@ class Evidence:
     targets: tuple[str, ...]
     """The targets that the run was asked for, without oracles."""
     infos: Mapping[str, TargetInfo]
-    footer: RunFooter | None
-    checked: CheckedRun
     entries: Sequence[SourcedEntry]
     baseline_id: str | None
-    baseline: Sequence[Judgement] | None
-    """The baseline's judgements, with its targets renamed to this run's names."""
     today: date
+    footer: RunFooter | None = None
+    checked: CheckedRun = NOTHING_CHECKED
+    """The results of scenarios; none if the run is of client scripts alone."""
+    baseline: Sequence[Judgement] | None = None
+    """The baseline's judgements, with its targets renamed to this run's names."""
     command: str = ""
     """The command line of the run."""
     added: AddedProperties = field(default_factory=dict)
@@ -145,7 +149,8 @@ def decide(evidence: Evidence, policy: Policy) -> Decision:
         notes=tuple(_notes(evidence, policy)),
         standings=_standings(counted),
         client_result_count=len(of_clients),
-        ran=_ran(counted, evidence),
+        ran=_tally(counted, evidence, _RAN),
+        conforming=_tally(counted, evidence, _CONFORMS),
     )
 
 
@@ -155,7 +160,8 @@ def _placed(complaint: Complaint, evidence: Evidence) -> Complaint:
     assert judgement is not None, "it is about a result"
     place = evidence.clients.places.get((judgement.target, judgement.scenario_id))
     if place is not None:
-        return replace(complaint, line=place.line, page=place.page)
+        line, page = place
+        return replace(complaint, line=line, page=page)
     return replace(complaint, line=_line(judgement, evidence))
 
 
@@ -172,7 +178,8 @@ def _line(judgement: Judgement, evidence: Evidence) -> str:
     )
 
 
-_Weighed = tuple[Complaint, Handling]
+_RAN: Final = frozenset(Outcome) - {Outcome.NOT_APPLICABLE}
+_CONFORMS: Final = frozenset({Outcome.CONFORMS})
 
 
 def _in_order(complaints: Sequence[Complaint]) -> tuple[Complaint, ...]:
@@ -198,7 +205,7 @@ def _counts(judgement: Judgement, evidence: Evidence, policy: Policy) -> bool:
     )
 
 
-def _of_ending(evidence: Evidence) -> Iterator[_Weighed]:
+def _of_ending(evidence: Evidence) -> Iterator[Weighed]:
     ended = evidence.footer.ended if evidence.footer else ""
     if ended.startswith(TARGET_LOST):
         reported = ended.removeprefix(TARGET_LOST).strip()
@@ -207,7 +214,7 @@ def _of_ending(evidence: Evidence) -> Iterator[_Weighed]:
                 kind=Kind.TARGET_LOST,
                 subject=f"run {evidence.run_id}",
                 reason=reported,
-                remedy="logs/TARGET/ in the run's folder has what its brokers wrote",
+                remedy="record/logs.tar.zst in the run's folder has what its brokers wrote",
             ),
             Handling.FAIL,
         )
@@ -220,7 +227,7 @@ def _on(judgement: Judgement, evidence: Evidence) -> str:
     return f"{judgement.scenario_id} with {info.library} on {info.target}"
 
 
-def _of_results(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
+def _of_results(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[Weighed]:
     """Complain of unexpected differences, and of harness errors."""
     only_new = policy.baseline.fail_on is FailOn.NEW
     firsts = {(one.target, one.scenario_id): one for one in evidence.checked.differences if one.ordinal == 0}
@@ -256,7 +263,7 @@ def _kind_of_difference(judgement: Judgement) -> Kind:
             return Kind.UNEXPECTED
 
 
-def _of_indeterminate(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
+def _of_indeterminate(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[Weighed]:
     """Complain of conversations that broke off, if they exceed the allowed share of those that ran."""
     only_new = policy.baseline.fail_on is FailOn.NEW
     broken = [
@@ -275,9 +282,9 @@ def _of_indeterminate(counted: Sequence[Judgement], evidence: Evidence, policy: 
         yield complaint, Handling.FAIL if is_red else Handling.WARN
 
 
-def _of_numbers(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
+def _of_numbers(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[Weighed]:
     """Complain if too little was run to decide anything."""
-    ran = _ran(counted, evidence)
+    ran = _tally(counted, evidence, _RAN)
     if not any(ran.values()):
         reason = "no scenario that counts was run on any target"
         if counted and all(evidence.is_of_clients(each) for each in counted):
@@ -290,24 +297,39 @@ def _of_numbers(counted: Sequence[Judgement], evidence: Evidence, policy: Policy
         if not any(matches_target(pattern, info) for info in fitting):
             reason = f"nothing was run on a target that fits; there is {', '.join(ran_with)}"
             yield _missing(Kind.TARGET_MISSING, pattern, reason), Handling.FAIL
+    yield from _of_floors(ran, _tally(counted, evidence, _CONFORMS), evidence, policy)
+
+
+def _of_floors(
+    ran: Mapping[str, int], conforming: Mapping[str, int], evidence: Evidence, policy: Policy
+) -> Iterator[Weighed]:
+    """Complain of targets that count on which too few scenarios were run, or conform."""
+    require = policy.require
     for name in evidence.targets:
         info = evidence.infos.get(name)
-        least = policy.require.scenario_count_min
-        count = ran.get(name, 0)
-        if info is not None and policy.counts.target(info) and count < least:
-            reason = f"{count} scenarios were run on it; {least} are required"
+        if info is None or not policy.counts.target(info):
+            continue
+        if (count := ran.get(name, 0)) < require.scenario_count_min:
+            reason = f"{count} scenarios were run on it; {require.scenario_count_min} are required"
             yield _missing(Kind.TOO_FEW, name, reason), Handling.FAIL
+        if (count := conforming.get(name, 0)) < require.conforming_count_min:
+            reason = f"{count} scenarios conform on it; {require.conforming_count_min} are required"
+            remedy = "mend the target, or have the policy ask for less"
+            complaint = Complaint(kind=Kind.TOO_FEW_CONFORM, subject=name, reason=reason, remedy=remedy)
+            yield complaint, Handling.FAIL
 
 
-def _ran(counted: Sequence[Judgement], evidence: Evidence) -> Mapping[str, int]:
-    """Count what was run by target: scenarios, or client scripts if no scenario counts."""
+def _tally(
+    counted: Sequence[Judgement], evidence: Evidence, outcomes: Collection[Outcome]
+) -> Mapping[str, int]:
+    """Count by target what had an outcome: scenarios, or client scripts if no scenario counts."""
     of_scenarios = [each for each in counted if not evidence.is_of_clients(each)]
     ran: dict[str, set[str]] = {}
     for each in of_scenarios or counted:
         info = evidence.info(each.target)
         if info is not None and info.target in evidence.targets:
             ran.setdefault(info.target, set())
-            ran[info.target] |= set() if each.outcome == Outcome.NOT_APPLICABLE else {each.scenario_id}
+            ran[info.target] |= {each.scenario_id} if each.outcome in outcomes else set()
     return {name: len(ids) for name, ids in ran.items()}
 
 
@@ -316,7 +338,7 @@ def _missing(kind: Kind, subject: str, reason: str) -> Complaint:
     return Complaint(kind=kind, subject=subject, reason=reason, remedy=remedy)
 
 
-def _of_vanished(evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
+def _of_vanished(evidence: Evidence, policy: Policy) -> Iterator[Weighed]:
     """Complain of what the baseline ran and this run did not."""
     now = {(each.target, each.scenario_id): each for each in evidence.judgements}
     for before in (*(evidence.baseline or ()), *evidence.clients.baseline):
@@ -336,7 +358,7 @@ def _of_vanished(evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
             yield complaint, policy.baseline.vanished
 
 
-def _of_expectations(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
+def _of_expectations(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[Weighed]:
     """Complain of entries that no longer apply, once for each."""
     stale = [each for each in counted if status_of(each) is ResultStatus.STALE]
     for each in stale:
@@ -354,7 +376,7 @@ def _of_expectations(counted: Sequence[Judgement], evidence: Evidence, policy: P
 
 def _weighed_entry(
     subject: str, reason: str, judgement: Judgement | None, policy: Policy, *, is_expired: bool
-) -> _Weighed:
+) -> Weighed:
     complaint = Complaint(
         kind=Kind.EXPIRED if is_expired else Kind.STALE,
         subject=subject,
@@ -371,6 +393,13 @@ def _notes(evidence: Evidence, policy: Policy) -> Iterator[str]:
         expires = one.entry.expires
         if expires is not None and evidence.today <= expires <= soon:
             yield f"{one.source} expires on {expires}"
+    results = [(each, evidence.infos) for each in evidence.checked.judgements]
+    mended = sorted({scenario_id for one in evidence.entries for scenario_id in one.mended(results)})
+    if mended:
+        yield (
+            f"{len(mended)} covered scenarios conform now, {mended[0]} among them; "
+            "`kafka-conformance expect prune` takes them out of their entries"
+        )
     gone = sorted({each.target for each in evidence.baseline or ()} - set(evidence.infos))
     if gone:
         yield f"the baseline has targets that this run has not: {', '.join(gone)}"

@@ -1,22 +1,34 @@
-"""A decision as data for pages and other programs: `gate.json`."""
+"""A decision as files: `gate.json` for programs and pages, Markdown, JUnit XML, and GitHub's annotations."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from harness.diff.judge import TargetInfo
-from harness.diff.model import Difference
-from harness.gate.complaint import CODES, Complaint
+from harness.diff.model import Judgement
+from harness.gate.complaint import CODES, Complaint, Kind, by_cause
+from harness.gate.decision import Decision
 from harness.gate.evaluate import Gated
-from harness.gate.junit import junit
-from harness.gate.policy import Policy
-from harness.gate.rules import rules_of
-from harness.gate.summary import markdown
-from harness.gate.words import can_be_foreseen, entry_to_paste, three_lines
+from harness.gate.policy import FailOn, Handling, Policy
+from harness.gate.words import (
+    can_be_foreseen,
+    entry_to_paste,
+    listed_kinds,
+    next_step,
+    plain,
+    three_lines,
+)
+from harness.report.exports.junit import SKIPPED, Case, Suite, case_of, junit_text
+from harness.report.exports.markdown import block, fitted, folded
 from harness.report.model.field_rows import readable
+from harness.report.model.gate_data import ComplaintData, DecisionData, DifferenceData, Rule
+from harness.report.model.names import in_markdown
+from harness.report.model.phrases import counted, shortened
 from harness.results.answer_impact import impact_of
-from harness.trace.canonical import Json
+from harness.results.status import RED, ResultStatus, status_of
 from harness.trace.files import write_whole
 
 
@@ -34,69 +46,287 @@ def write_decision(gated: Gated, directory: Path, *, policy: Policy) -> Decision
     files = DecisionFiles(
         data=directory / "gate.json", summary=directory / "gate.md", junit=directory / "gate-junit.xml"
     )
-    write_whole(files.data, json.dumps(decision_data(gated, policy), ensure_ascii=False, indent=2) + "\n")
+    data = decision_data(gated, policy).model_dump()
+    write_whole(files.data, json.dumps(data, ensure_ascii=False, indent=2) + "\n")
     write_whole(files.summary, markdown(gated.decision, gated.infos))
     write_whole(files.junit, junit(gated))
     return files
 
 
-def decision_data(gated: Gated, policy: Policy) -> dict[str, Json]:
-    """Return a decision, and how the run fares under each rule of the policy, as JSON-like fields."""
+def decision_data(gated: Gated, policy: Policy) -> DecisionData:
+    """Return a decision, and how the run fares under each rule of the policy."""
     decision, infos = gated.decision, gated.infos
-    return {
-        "run_id": decision.run_id,
-        "baseline_id": decision.baseline_id,
-        "targets": list(decision.targets),
-        "is_green": decision.is_green,
-        "exit_code": decision.code.value,
-        "exit_code_name": decision.code.name,
-        "lines": list(three_lines(decision)),
-        "result_count": decision.result_count,
-        "client_result_count": decision.client_result_count,
-        "standings": {
+    return DecisionData(
+        run_id=decision.run_id,
+        baseline_id=decision.baseline_id,
+        targets=decision.targets,
+        is_green=decision.is_green,
+        exit_code=decision.code.value,
+        exit_code_name=decision.code.name,
+        lines=three_lines(decision),
+        result_count=decision.result_count,
+        client_result_count=decision.client_result_count,
+        standings={
             target: {kind.value: count for kind, count in counts.items()}
             for target, counts in decision.standings.items()
         },
-        "rules": [
-            {"rule": each.rule, "threshold": each.threshold, "value": each.value, "is_kept": each.is_kept}
-            for each in rules_of(decision, policy)
-        ],
-        "complaints": [_complaint_data(each, infos) for each in decision.complaints],
-        "passed_over": [_complaint_data(each, infos) for each in decision.passed_over],
-        "notes": list(decision.notes),
-        "baseline": None if gated.baseline is None else gated.baseline.model_dump(),
-    }
+        rules=tuple(rules_of(decision, policy)),
+        complaints=tuple(_complaint_data(each, infos) for each in decision.complaints),
+        passed_over=tuple(_complaint_data(each, infos) for each in decision.passed_over),
+        notes=decision.notes,
+        baseline=gated.baseline,
+    )
 
 
-def _difference_data(difference: Difference | None) -> Json:
-    """Return what differs, independent of scenario and target, and what a client notices of it."""
-    if difference is None:
-        return None
-    return {
-        "api": difference.api,
-        "field": difference.field,
-        "expected": readable(difference.expected),
-        "actual": readable(difference.actual),
-        "noticed": impact_of(difference),
-    }
-
-
-def _complaint_data(complaint: Complaint, infos: Mapping[str, TargetInfo]) -> dict[str, Json]:
-    judgement = complaint.judgement
-    entry = None
+def _complaint_data(complaint: Complaint, infos: Mapping[str, TargetInfo]) -> ComplaintData:
+    judgement, difference, entry = complaint.judgement, complaint.difference, None
     if judgement is not None and can_be_foreseen(complaint):
         entry = entry_to_paste(judgement, infos[judgement.target])
-    return {
-        "kind": complaint.kind.value,
-        "exit_code": CODES[complaint.kind].value,
-        "subject": complaint.subject,
-        "reason": complaint.reason,
-        "remedy": complaint.remedy,
-        "scenario_id": judgement.scenario_id if judgement else None,
-        "target": judgement.target if judgement else None,
-        "signature": judgement.signature if judgement else None,
-        "difference": _difference_data(complaint.difference),
-        "page": complaint.page or None,
-        "reproduction": complaint.line or None,
-        "entry": entry,
+    return ComplaintData(
+        kind=complaint.kind.value,
+        exit_code=CODES[complaint.kind].value,
+        subject=complaint.subject,
+        reason=complaint.reason,
+        remedy=complaint.remedy,
+        scenario_id=judgement.scenario_id if judgement else None,
+        target=judgement.target if judgement else None,
+        signature=judgement.signature if judgement else None,
+        difference=None
+        if difference is None
+        else DifferenceData(
+            api=difference.api,
+            field=difference.field,
+            expected=readable(difference.expected),
+            actual=readable(difference.actual),
+            noticed=impact_of(difference),
+        ),
+        page=complaint.page or None,
+        reproduction=complaint.line or None,
+        entry=entry,
+    )
+
+
+_DIFFERENCES: Final = (Kind.NEW_DIFFERENCE, Kind.CHANGED_DIFFERENCE, Kind.UNEXPECTED)
+
+
+def rules_of(decision: Decision, policy: Policy) -> Iterator[Rule]:
+    """Yield, for every rule, its threshold, the run's value, and whether the rule is kept."""
+    red = Counter(each.kind for each in decision.complaints)
+    passed = Counter(each.kind for each in decision.passed_over)
+
+    def rule(name: str, threshold: str, *kinds: Kind) -> Rule:
+        broken, let_pass = (sum(of[kind] for kind in kinds) for of in (red, passed))
+        value = f"{broken}, {let_pass} let pass" if let_pass else str(broken)
+        return Rule(rule=name, threshold=threshold, value=value, is_kept=not broken)
+
+    cut_short = bool(red[Kind.CUT_SHORT])
+    yield Rule(
+        rule="came to its end", threshold="yes", value="no" if cut_short else "yes", is_kept=not cut_short
+    )
+    yield rule("harness errors", "none", Kind.HARNESS_ERROR)
+    yield rule("targets lost", "none", Kind.TARGET_LOST)
+    yield rule("unexpected differences", _of_differences(decision, policy), *_DIFFERENCES)
+    share = policy.allow.indeterminate_share
+    threshold = f"at most {100 * share:g} % of what was run" if share else "none"
+    yield rule("indeterminate results", threshold, Kind.INDETERMINATE)
+    yield rule("flaky results", _handled(policy.allow.flaky), Kind.FLAKY)
+    yield Rule(
+        rule="scenarios run on every target",
+        threshold=f"at least {policy.require.scenario_count_min}",
+        # Scenarios that could not run do not count.
+        value=f"{min(decision.ran.values(), default=0)}",
+        is_kept=not (red[Kind.NOTHING_RAN] or red[Kind.TOO_FEW]),
+    )
+    if policy.require.conforming_count_min:
+        yield Rule(
+            rule="scenarios that conform on every target",
+            threshold=f"at least {policy.require.conforming_count_min}",
+            value=f"{min(decision.conforming.values(), default=0)}",
+            is_kept=not red[Kind.TOO_FEW_CONFORM],
+        )
+    if policy.require.targets:
+        yield rule("required targets", ", ".join(policy.require.targets), Kind.TARGET_MISSING)
+    if decision.baseline_id:
+        yield rule("vanished scenarios", _handled(policy.baseline.vanished), Kind.VANISHED)
+    yield rule("stale expectations", _handled(policy.expectations.stale), Kind.STALE)
+    yield rule("expired expectations", _handled(policy.expectations.expired), Kind.EXPIRED)
+
+
+def _of_differences(decision: Decision, policy: Policy) -> str:
+    if decision.baseline_id and policy.baseline.fail_on is FailOn.NEW:
+        return f"none that {decision.baseline_id} does not have too"
+    return "none"
+
+
+def _handled(handling: Handling) -> str:
+    return "none" if handling is Handling.FAIL else "any, with a warning"
+
+
+_ERRORS: Final = frozenset((Kind.HARNESS_ERROR, Kind.INDETERMINATE, Kind.CUT_SHORT, Kind.TARGET_LOST))
+_GATE: Final = "gate"
+
+
+def junit(gated: Gated) -> str:
+    """Return a decision as JUnit XML; a reference has a suite only if it is red, or was named as a target."""
+    decision = gated.decision
+    red = {
+        (each.judgement.target, each.judgement.scenario_id): each
+        for each in reversed(decision.complaints)
+        if each.judgement is not None
     }
+    suites = [
+        Suite(
+            name=target,
+            cases=[
+                _case(each, red.get((target, each.scenario_id)), gated)
+                for each in gated.judgements
+                if each.target == target
+            ],
+        )
+        for target in decision.standings
+        if target in decision.targets
+        or gated.infos[target].library is not None
+        or any(place[0] == target for place in red)
+    ]
+    return junit_text("kafka-conformance gate", [*suites, Suite(name=_GATE, cases=tuple(_own(gated)))])
+
+
+def _case(judgement: Judgement, complaint: Complaint | None, gated: Gated) -> Case:
+    case = case_of(judgement)
+    if complaint is not None:
+        return _with(case, complaint, gated)
+    how = status_of(judgement)
+    if how in RED:  # the policy lets it pass
+        return replace(case, element=SKIPPED, kind="", message=f"{how}: {judgement.reason}")
+    return case
+
+
+def _own(gated: Gated) -> Iterator[Case]:
+    """Yield a case for the run itself, so that a refused run never has a file with only passed cases."""
+    complaints: Sequence[Complaint] = [each for each in gated.decision.complaints if each.judgement is None]
+    own = Case(name="the run can be decided on", folder=_GATE)
+    yield _with(own, complaints[0], gated) if complaints else own
+    for each in complaints[1:]:
+        yield _with(Case(name=f"{each.kind}: {each.subject}", folder=_GATE), each, gated)
+
+
+def _with(case: Case, complaint: Complaint, gated: Gated) -> Case:
+    """Return a case with what is complained of."""
+    lines = [f"{complaint.kind}: {complaint.subject}", complaint.reason, next_step(complaint)]
+    judgement = complaint.judgement
+    if judgement is not None and can_be_foreseen(complaint):
+        lines += ["", entry_to_paste(judgement, gated.infos[judgement.target])]
+    return replace(
+        case,
+        element="error" if complaint.kind in _ERRORS else "failure",
+        kind=complaint.kind.replace(" ", "-"),
+        message=complaint.difference.cause if complaint.difference else complaint.reason,
+        text="\n".join(lines),
+    )
+
+
+_PASSED_OVER_MAX: Final = 50
+"""The number of complaints that are named although the policy lets them pass."""
+_COLUMNS: Final = (
+    ResultStatus.PASSED,
+    ResultStatus.KNOWN,
+    ResultStatus.FAILED,
+    ResultStatus.INDETERMINATE,
+    ResultStatus.FLAKY,
+    ResultStatus.STALE,
+    ResultStatus.ERROR,
+    ResultStatus.SKIPPED,
+)
+
+
+def markdown(decision: Decision, infos: Mapping[str, TargetInfo]) -> str:
+    """Return a decision as Markdown; what does not fit is only counted."""
+    blocks = [_of_cause(cause, infos) for cause in by_cause(decision.complaints)]
+    return fitted("\n".join(_head(decision)), [*blocks, *_tail(decision)], "`gate.json` has them all")
+
+
+def _head(decision: Decision) -> Iterator[str]:
+    if decision.is_green:
+        yield "## ✓ Group coordinator conformance: green"
+    else:
+        yield f"## ✗ Group coordinator conformance: {listed_kinds(decision)}"
+    yield ""
+    against = f", compared with {in_markdown(decision.baseline_id)}" if decision.baseline_id else ""
+    yield (
+        f"Run {in_markdown(decision.run_id)}{against}; exit code {decision.code.value} "
+        f"({decision.code.name.lower().replace('_', ' ')})."
+    )
+    if not decision.standings:
+        return
+    yield ""
+    yield f"| target | {' | '.join(column.value for column in _COLUMNS)} |"
+    yield f"| --- |{' --: |' * len(_COLUMNS)}"
+    for target, counts in decision.standings.items():
+        figures = " | ".join(str(counts.get(column, 0)) for column in _COLUMNS)
+        yield f"| {in_markdown(target)} | {figures} |"
+
+
+def _of_cause(cause: Sequence[Complaint], infos: Mapping[str, TargetInfo]) -> str:
+    complaint, *others = cause
+    again = complaint.line
+    after = [f"    {again}"] if again else [in_markdown(next_step(complaint))]
+    if again and complaint.remedy:
+        after += ["", complaint.remedy]
+    if complaint.judgement is not None and can_be_foreseen(complaint):
+        entry = entry_to_paste(complaint.judgement, infos[complaint.judgement.target])
+        lines = [f"    {line}" for line in entry.splitlines()]
+        after += ["", *folded("If this difference is known: the entry for it", lines)]
+    return block(
+        f"{complaint.kind}: {in_markdown(complaint.subject)}",
+        title=complaint.judgement.title if complaint.judgement else "",
+        says=complaint.reason,
+        difference=complaint.difference,
+        alike=[each.subject for each in others],
+        after=after,
+    )
+
+
+def _tail(decision: Decision) -> Iterator[str]:
+    if decision.passed_over:
+        lines = [
+            f"- {each.kind}: {in_markdown(each.subject)}: {in_markdown(shortened(each.reason))}"
+            for each in decision.passed_over[:_PASSED_OVER_MAX]
+        ]
+        if (more := len(decision.passed_over) - _PASSED_OVER_MAX) > 0:
+            lines.append(f"- and {more} more; `gate.json` has them all")
+        title = f"{len(decision.passed_over)} passed over by the policy"
+        yield "\n".join(("", *folded(title, lines)))
+    for note in decision.notes:
+        yield f"\n> {in_markdown(note)}"
+
+
+COUNT_MAX: Final = 10
+"""GitHub shows no more annotations of a step."""
+
+
+def annotations(decision: Decision) -> Iterator[str]:
+    """Yield the complaints as errors and, if there is room, what was passed over as notices."""
+    reported = [("error", each) for each in by_cause(decision.complaints)]
+    reported += [("notice", each) for each in by_cause(decision.passed_over)]
+    shown = reported if len(reported) <= COUNT_MAX else reported[: COUNT_MAX - 1]
+    for level, cause in shown:
+        yield _command(level, cause)
+    if rest := reported[len(shown) :]:
+        count = sum(len(cause) for _, cause in rest)
+        yield f"::{rest[0][0]} title=conformance::{count} more, see the summary"
+
+
+def _command(level: str, cause: Sequence[Complaint]) -> str:
+    complaint, *others = cause
+    more = f", and {counted(len(others), 'more result')} alike" if others else ""
+    title = _property(plain(f"{complaint.kind}: {complaint.subject}{more}"))
+    message = f"{plain(shortened(complaint.reason))}\n{next_step(complaint)}"
+    return f"::{level} title={title}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

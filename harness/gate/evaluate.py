@@ -1,23 +1,31 @@
 """Check a stored run against a policy, today's expectations and, if there is one, a baseline."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
+from typing import Final
 
 from harness.diff.check import CheckedRun
 from harness.diff.expectations import SourcedEntry
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
-from harness.gate.clients import ClientEvidence, client_evidence
+from harness.gate.clients import NOTHING_CHECKED, ClientEvidence, client_evidence
+from harness.gate.complaint import Complaint, Kind
 from harness.gate.decision import Decision, Evidence, decide, refusal
 from harness.gate.policy import FILE_NAME, Policy, PolicyError, refuse_idle_patterns
 from harness.gate.stored import StoredRun, cut_short, open_run
 from harness.gate.words import weights
 from harness.orchestration.judging import check_folder, read_baseline, read_expectations
+from harness.report.site.clients_soak import soak_exit_code
 from harness.results.baseline import BY_OPTION, BaselineData, results_against
 from harness.results.brokers import added_properties
-from harness.results.client_results import clients_folder, load_clients
+from harness.results.client_judgements import check_clients, client_infos
+from harness.results.client_results import ClientsRun, clients_folder, load_clients
+from harness.results.exit_code import ENDED_COMPLETE, ExitCode
+from harness.results.run_kinds import is_clients_folder
+from harness.results.stored_data import ReportError
+from harness.trace.events import TARGET_LOST
 from harness.trace.schema import TraceError
 
 
@@ -135,25 +143,201 @@ def _baseline(path: Path | None, policy: Policy, infos: Mapping[str, TargetInfo]
     judged = read_baseline(path)
     assert judged is not None, "there is a path"
     earlier = open_run(path)
-    reasons = cut_short(earlier)
-    if reasons:
-        raise TraceError(f"{path} cannot be the baseline: {'; '.join(reasons)}")
+    _refuse_cut_short(path, cut_short(earlier))
+    _refuse_strangers(path, policy.baseline.targets, infos, [*earlier.header.targets, *earlier.infos])
     here = {there: name for name, there in policy.baseline.targets.items()}
-    _refuse_unknown_pairs(policy, infos, earlier)
     renamed = tuple(replace(each, target=here.get(each.target, each.target)) for each in judged)
-    if not {each.target for each in renamed} & set(infos):
-        raise PolicyError(
-            f"{path} cannot be the baseline: it has no target in common with the run, which has "
-            f"{', '.join(sorted(infos))}; say which stands in whose place: --pair {next(iter(infos), 'NEW')}="
-            f"{earlier.header.targets[0]}"
-        )
     return _Earlier(run_id=earlier.header.run_id, judgements=renamed)
 
 
-def _refuse_unknown_pairs(policy: Policy, infos: Mapping[str, TargetInfo], earlier: StoredRun) -> None:
-    for name, there in policy.baseline.targets.items():
-        for wanted, known, whose in ((name, infos, "the run"), (there, earlier.infos, "the baseline")):
+_KINDS_OF_SOAKS: Final = {
+    ExitCode.UNEXPECTED: Kind.UNEXPECTED,
+    ExitCode.NOTHING_RAN: Kind.NOTHING_RAN,
+    ExitCode.UNAVAILABLE: Kind.TARGET_LOST,
+}
+"""The kinds of complaint about a soak that completed, or that lost its target."""
+_REASONS_OF_SOAKS: Final = {
+    Kind.UNEXPECTED: "its account is not as it should be",
+    Kind.NOTHING_RAN: "it has no account",
+}
+
+
+def evaluate_clients(run: ClientsRun, policy: Policy, given: Given) -> Gated:
+    """Decide on a run of client scripts with today's expectations, or on a soak, without changing its folder.
+
+    Raises:
+        ExpectationError: an expectation file is wrong.
+        PolicyError: the policy chooses nothing, or has no target in common with the baseline.
+        ReportError: the baseline has no client scripts.
+        TraceError: the baseline was cut short.
+    """
+    entries = read_expectations(given.expectation_files, given.catalogue)
+    infos = {name: _info(run, name) for name in sorted(each.name for each in run.references.values())}
+    targets = tuple(record.name for record in run.targets) or tuple(infos)
+    reasons = clients_cut_short(run)
+    if reasons:
+        return Gated(decision=refusal(run.run_id, targets, reasons), judgements=(), infos=infos)
+    if run.soak_s:
+        return Gated(decision=_of_soak(run, targets), judgements=(), infos=infos)
+    earlier = _clients_baseline(
+        policy.baseline.run if given.baseline is None else given.baseline, policy, targets
+    )
+    known = {*given.catalogue, *run.scripts, *(() if earlier is None else earlier.scripts)}
+    if infos:
+        refuse_idle_patterns(policy, known, [infos[name] for name in targets])
+    clients = client_evidence(run, earlier, policy, entries=entries, today=given.today)
+    evidence = Evidence(
+        run_id=run.run_id,
+        targets=targets,
+        infos=infos,
+        entries=entries,
+        baseline_id=None if earlier is None else earlier.run_id,
+        today=given.today,
+        command=run.command,
+        clients=clients,
+    )
+    return Gated(
+        decision=decide(evidence, policy),
+        judgements=tuple(evidence.judgements),
+        infos={**infos, **clients.infos},
+    )
+
+
+def clients_cut_short(run: ClientsRun) -> tuple[str, ...]:
+    """Return what is missing if client scripts did not complete, or if their results are missing.
+
+    A lost target does not count as missing, because it is on record.
+    """
+    if run.ended.startswith(TARGET_LOST):
+        return ()
+    if run.ended != ENDED_COMPLETE:
+        return (f"it is {run.ended}: the clients' run was stopped before its end",)
+    return tuple(_gaps(run))
+
+
+def _gaps(run: ClientsRun) -> Iterator[str]:
+    wanted = {(script_id, library) for script_id in run.scripts for library in run.libraries}
+    for record in run.targets:
+        there = {(each.script_id, each.library) for each in run.results if each.target == record.spec}
+        if missing := len(wanted - there):
+            yield f"{missing} of the {len(wanted)} results of {record.name} are not there"
+
+
+def _info(run: ClientsRun, name: str) -> TargetInfo:
+    (record,) = (each for each in run.references.values() if each.name == name)
+    return TargetInfo(run_id=run.run_id, target=name, spec=record.spec, profile=record.profile, oracle=None)
+
+
+def _of_soak(run: ClientsRun, targets: tuple[str, ...]) -> Decision:
+    """Decide on a soak, which has an account and no results: it is red if the account is not as expected."""
+    code = soak_exit_code(run)
+    complaints = []
+    if code is not ExitCode.EXPECTED:
+        kind = _KINDS_OF_SOAKS[code]
+        complaint = Complaint(
+            kind=kind,
+            subject=f"soak {run.run_id}",
+            reason=_REASONS_OF_SOAKS.get(kind, run.ended),
+            remedy=f"{run.folder / 'index.html'} has the account",
+            page="index.html",
+        )
+        complaints.append(complaint)
+    return Decision(
+        run_id=run.run_id,
+        targets=targets,
+        baseline_id=None,
+        complaints=tuple(complaints),
+        passed_over=(),
+        notes=(),
+        standings={},
+    )
+
+
+def _clients_baseline(path: Path | None, policy: Policy, targets: Sequence[str]) -> ClientsRun | None:
+    """Read a baseline: a run of client scripts alone, or one of wire suites with client scripts beside."""
+    if path is None:
+        return None
+    folder = path.resolve() if is_clients_folder(path) else clients_folder(path.resolve())
+    if folder is None:
+        raise ReportError(f"{path} cannot be the baseline: it has no client scripts")
+    earlier = load_clients(folder)
+    _refuse_cut_short(path, clients_cut_short(earlier))
+    there = [record.name for record in earlier.targets]
+    _refuse_strangers(path, policy.baseline.targets, targets, there)
+    return earlier
+
+
+def _refuse_strangers(
+    path: Path, pairs: Mapping[str, str], targets: Collection[str], there: Sequence[str]
+) -> None:
+    """Refuse a baseline with none of the run's targets, and pairs that name a target of neither."""
+    for new, old in pairs.items():
+        for wanted, known, whose in ((new, targets, "the run"), (old, there, "the baseline")):
             if wanted not in known:
                 raise PolicyError(
                     f"baseline.targets: {whose} has no target {wanted!r}; it has {', '.join(sorted(known))}"
                 )
+    here = {old: new for new, old in pairs.items()}
+    if not {here.get(name, name) for name in there} & set(targets):
+        raise PolicyError(
+            f"{path} cannot be the baseline: it has no target in common with the run, which has "
+            f"{', '.join(sorted(targets)) or 'none'}; say which stands in whose place: "
+            f"--pair {next(iter(targets), 'NEW')}={next(iter(there), 'OLD')}"
+        )
+
+
+def _refuse_cut_short(path: Path, reasons: Sequence[str]) -> None:
+    if reasons:
+        raise TraceError(f"{path} cannot be the baseline: {'; '.join(reasons)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRun:
+    """A run's results and the targets that they belong to."""
+
+    checked: CheckedRun
+    infos: Mapping[str, TargetInfo]
+    """By target, or by target and library."""
+
+
+def judge_whole(path: Path, entries: Sequence[SourcedEntry], today: date) -> JudgedRun:
+    """Judge a complete run, without changing its folder.
+
+    Raises:
+        ReportError: it is not a run's folder, or it is of another kind.
+        TraceError: it was cut short, or a file is damaged.
+    """
+    if is_clients_folder(path):
+        return _of_clients(path.resolve(), entries, today)
+    run = open_run(path)
+    _refuse(path, cut_short(run))
+    checked = check_folder(run.folder, entries=entries, baseline=None, today=today)
+    folder = clients_folder(run.path)
+    clients = None if folder is None else _of_clients(folder, entries, today)
+    return _together(JudgedRun(checked=checked, infos=run.infos), clients)
+
+
+def _of_clients(path: Path, entries: Sequence[SourcedEntry], today: date) -> JudgedRun:
+    run = load_clients(path)
+    _refuse(path, clients_cut_short(run))
+    checked = NOTHING_CHECKED
+    if run.results:
+        checked = check_clients(run, entries=entries, baseline=None, today=today)
+    return JudgedRun(checked=checked, infos=client_infos(run))
+
+
+def _refuse(path: Path, reasons: Sequence[str]) -> None:
+    if reasons:
+        raise TraceError(f"{path}: nothing can be concluded from it: {'; '.join(reasons)}")
+
+
+def _together(of_scenarios: JudgedRun, of_clients: JudgedRun | None) -> JudgedRun:
+    if of_clients is None:
+        return of_scenarios
+    checked = CheckedRun(
+        judgements=(*of_scenarios.checked.judgements, *of_clients.checked.judgements),
+        differences=of_scenarios.checked.differences,
+        stale_entries=(*of_scenarios.checked.stale_entries, *of_clients.checked.stale_entries),
+        removed=of_scenarios.checked.removed,
+    )
+    return JudgedRun(checked=checked, infos={**of_scenarios.infos, **of_clients.infos})

@@ -26,10 +26,12 @@ class Linted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outworn:
-    """An entry that can be removed, and why."""
+    """An entry that can be removed, or scenarios that it need not cover, and why."""
 
     entry: LocatedEntry
     why: str
+    left: frozenset[str] = frozenset()
+    """The scenarios that the entry still covers; empty if it goes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,12 @@ def lint(paths: Sequence[Path], catalogue: frozenset[str], today: date) -> Linte
         for one in entries
         if not any(matches_scenario(one.entry.scenario, scenario_id) for scenario_id in catalogue)
     ]
+    faults += [
+        f"{one.place}, field 'cause': covers {scenario_id!r}, which is no scenario; "
+        "`kafka-conformance expect prune` takes it out"
+        for one in entries
+        for scenario_id in sorted(one.sourced().scenarios - catalogue)
+    ]
     faults += _twins(entries)
     expired = tuple(
         f"{one.place}: {one.entry.scenario} expired on {one.entry.expires}"
@@ -72,7 +80,8 @@ def _twins(entries: Iterable[LocatedEntry]) -> Iterator[str]:
         entry = one.entry
         libraries = tuple(sorted(entry.libraries or ()))
         place = (entry.scenario, tuple(sorted(entry.targets)), libraries)
-        alike[*place, entry.outcome, entry.signature].append(one)
+        if entry.cause is None:
+            alike[*place, entry.outcome, entry.signature].append(one)
     for first, *others in alike.values():
         for other in others:
             yield f"{other.place}: says the same as {first.place}; remove one of them"
@@ -81,6 +90,7 @@ def _twins(entries: Iterable[LocatedEntry]) -> Iterator[str]:
 def outworn(
     runs: Sequence[tuple[CheckedRun, Mapping[str, TargetInfo]]],
     entries: Sequence[LocatedEntry],
+    catalogue: frozenset[str],
     today: date,
 ) -> tuple[Outworn, ...]:
     """Return the entries that have expired, and those that matched no result that they apply to.
@@ -88,9 +98,28 @@ def outworn(
     Args:
         runs: each run, judged with `LocatedEntry.sourced()` of the entries, and its targets.
         entries: the entries of all files.
+        catalogue: the ids of all scenarios.
         today: the date by which entries expire.
     """
-    return tuple(Outworn(entry=one, why=why) for one in entries if (why := _outworn(one, runs, today)))
+    found = [_outworn_cause(one, runs, catalogue) for one in entries if not one.entry.has_expired(today)]
+    found += [Outworn(entry=one, why=why) for one in entries if (why := _outworn(one, runs, today))]
+    return tuple(each for each in found if each is not None)
+
+
+def _outworn_cause(
+    one: LocatedEntry,
+    runs: Sequence[tuple[CheckedRun, Mapping[str, TargetInfo]]],
+    catalogue: frozenset[str],
+) -> Outworn | None:
+    """Return what an entry need not cover: what conforms wherever it ran in the runs, or exists no more."""
+    results = [(each, infos) for checked, infos in runs for each in checked.judgements]
+    covered = one.sourced().scenarios
+    gone = covered - catalogue | one.sourced().mended(results)
+    if not gone:
+        return None
+    left = covered - gone
+    why = f"{len(gone)} of {len(covered)} scenarios conform now, or are gone: {', '.join(sorted(gone))}"
+    return Outworn(entry=one, why=why, left=left)
 
 
 def _outworn(
@@ -105,7 +134,7 @@ def _outworn(
         for checked, infos in runs
         for judgement in checked.judgements
         if judgement.outcome != Outcome.NOT_APPLICABLE
-        and one.entry.concerns(judgement.scenario_id, infos[judgement.target])
+        and one.concerns(judgement.scenario_id, infos[judgement.target])
     ]
     unclear = any(
         judgement.outcome in (Outcome.INDETERMINATE, Outcome.HARNESS_ERROR)
@@ -137,14 +166,23 @@ def applying(
     return tuple(
         Applies(entry=one, obstacles=tuple(_obstacles(one, scenario_id, info, judgement, today)))
         for one in entries
-        if matches_scenario(one.entry.scenario, scenario_id)
+        if _speaks_of(one, scenario_id, judgement)
     )
+
+
+def _speaks_of(one: LocatedEntry, scenario_id: str, judgement: Judgement | None) -> bool:
+    """Return whether an entry names a scenario; one with a cause covers it, or has a cause of its result."""
+    is_named = one.entry.cause is None or scenario_id in one.sourced().scenarios
+    is_seen = judgement is not None and not set(one.entry.causes).isdisjoint(judgement.causes)
+    return matches_scenario(one.entry.scenario, scenario_id) and (is_named or is_seen)
 
 
 def _obstacles(
     one: LocatedEntry, scenario_id: str, info: TargetInfo, judgement: Judgement | None, today: date
 ) -> Iterator[str]:
     entry = one.entry
+    if entry.cause is not None and scenario_id not in one.sourced().scenarios:
+        yield "it does not cover this scenario; `kafka-conformance expect update` adds it"
     if not entry.concerns(scenario_id, info):
         version = f", profile {info.profile}" if info.profile else ""
         yield f"its targets {', '.join(entry.targets)} do not fit {info.spec}{version}"
@@ -156,3 +194,5 @@ def _obstacles(
         yield f"it lists {entry.outcome!r}, and the run has {judgement.outcome!r}"
     elif entry.signature not in (None, judgement.signature):
         yield f"it pins signature {entry.signature}, and the run's finding has {judgement.signature}"
+    elif entry.cause is not None and not entry.foresaw(judgement):
+        yield "the run's result has not its cause"

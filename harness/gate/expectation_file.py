@@ -5,10 +5,11 @@ with the comment directly above it, because TOML parsers assign such a comment t
 every edit the result is parsed again; it is refused unless it has exactly the intended entries.
 """
 
+import json
 import re
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,7 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT
 
 from harness.diff.expectations import Entry, ExpectationError, SourcedEntry, load_expectations
+from harness.diff.judge import TargetInfo
 
 _ENTRY: Final = re.compile(r"\s*\[\[\s*expect\s*\]\]\s*(#.*)?")
 
@@ -33,15 +35,21 @@ class LocatedEntry:
     index: int
     """The entry's number in its file, from 0."""
     entry: Entry
+    covered: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """As in a `SourcedEntry`."""
 
     @property
     def place(self) -> str:
         """The entry's file and number, as used in messages."""
         return f"{self.path}, entry {self.index + 1}"
 
+    def concerns(self, scenario_id: str, info: TargetInfo) -> bool:
+        """Return whether the entry covers a scenario with a target, or a client script with a library."""
+        return self.sourced().concerns(scenario_id, info)
+
     def sourced(self) -> SourcedEntry:
         """Return the entry in the checker's form, with a source that is unique across files."""
-        return SourcedEntry(entry=self.entry, source=self.place)
+        return SourcedEntry(entry=self.entry, source=self.place, covered=self.covered)
 
 
 def located_entries(paths: Sequence[Path]) -> tuple[LocatedEntry, ...]:
@@ -58,7 +66,10 @@ def located_entries(paths: Sequence[Path]) -> tuple[LocatedEntry, ...]:
         except ExpectationError as error:
             faults.append(str(error))
             continue
-        found += [LocatedEntry(path=path, index=index, entry=one.entry) for index, one in enumerate(sourced)]
+        found += [
+            LocatedEntry(path=path, index=index, entry=one.entry, covered=one.covered)
+            for index, one in enumerate(sourced)
+        ]
     if faults:
         raise ExpectationError("\n".join(faults))
     return tuple(found)
@@ -87,7 +98,7 @@ def without_entries(text: str, indexes: Collection[int]) -> str:
     return _verified(kept.rstrip("\n") + "\n" if kept.strip() else kept, wanted)
 
 
-def with_values(text: str, index: int, values: Mapping[str, str]) -> str:
+def with_values(text: str, index: int, values: Mapping[str, str | list[str]]) -> str:
     """Change or add values of an entry.
 
     Raises:
@@ -116,6 +127,14 @@ def with_entry(text: str, entry: str) -> str:
     wanted = [*_entries(text), *_entries(entry)]
     head = text.rstrip("\n")
     return _verified(f"{head}\n\n{entry}" if head else entry, wanted)
+
+
+def covered_text(text: str, covered: Mapping[str, Collection[str]]) -> str:
+    """Return the file beside an expectation file of that text: by cause of its entries, what they cover."""
+    entries = [Entry.model_validate(each) for each in _entries(text)]
+    causes = {cause for entry in entries for cause in entry.causes}
+    content = {cause: sorted(covered[cause]) for cause in sorted(causes)}
+    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 
 
 def _starts(lines: Sequence[str]) -> list[int]:

@@ -6,7 +6,6 @@ all. The refusal names what differs.
 """
 
 import json
-import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -16,14 +15,13 @@ from pathlib import Path
 from typing import Final
 
 from harness.diff.check import CheckedRun
-from harness.diff.model import Attribution
 from harness.gate.stored import StoredRun, cut_short
 from harness.orchestration.judging import judge_run, read_scripts
 from harness.orchestration.plan import scenario_digest
 from harness.results.exit_code import ENDED_COMPLETE
 from harness.trace.clause import Clause
 from harness.trace.embedded import drive_times
-from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
+from harness.trace.events import RECORD, Event, RunFooter, RunHeader, TraceHeader
 from harness.trace.files import (
     EventWriter,
     RunFolder,
@@ -77,7 +75,8 @@ def merge(
     folder.write_run(_header(runs, run_id, command))
     scripts = {name: script for run in runs for name, script in run.folder.read_scripts().items()}
     folder.write_scripts(scripts)
-    _copy_records(runs, folder, run_id)
+    _copy_clauses_and_logs(runs, folder)
+    _join_suspects(runs, folder)
     for target in dict.fromkeys(name for run in runs for name in run.infos):
         _join_target(target, [run for run in runs if target in run.infos], folder, run_id)
     folder.write_footer(_footer(runs, folder, run_id, scenario_count=len(scripts)))
@@ -176,6 +175,7 @@ def _header(runs: Sequence[StoredRun], run_id: str, command: str) -> RunHeader:
         targets=tuple(dict.fromkeys(name for run in runs for name in run.header.targets)),
         machine="; ".join(dict.fromkeys(run.header.machine for run in runs)),
         command=command,
+        record=RECORD,
     )
 
 
@@ -197,7 +197,7 @@ def _footer(runs: Sequence[StoredRun], folder: RunFolder, run_id: str, *, scenar
     )
 
 
-def _copy_records(runs: Sequence[StoredRun], folder: RunFolder, run_id: str) -> None:
+def _copy_clauses_and_logs(runs: Sequence[StoredRun], folder: RunFolder) -> None:
     clauses = {
         clause.id: clause
         for run in runs
@@ -206,14 +206,17 @@ def _copy_records(runs: Sequence[StoredRun], folder: RunFolder, run_id: str) -> 
     }
     if clauses:
         write_records(folder.clauses, clauses.values())
-    attributions = [
-        replace(each, run_id=run_id)
-        for run in runs
-        if run.folder.attributions.exists()
-        for each in read_records(Attribution, run.folder.attributions)
-    ]
-    if attributions:
-        write_records(folder.attributions, attributions)
+    for run in runs:
+        run.folder.copy_logs(run.header.run_id, folder)
+
+
+def _join_suspects(runs: Sequence[StoredRun], folder: RunFolder) -> None:
+    joined: dict[str, list[str]] = {}
+    for run in runs:
+        for target, suspects in run.folder.read_suspects().items():
+            joined.setdefault(target, []).extend(suspects)
+    if joined:
+        folder.write_suspects(joined)
 
 
 def _join_target(target: str, runs: Sequence[StoredRun], folder: RunFolder, run_id: str) -> None:
@@ -224,16 +227,13 @@ def _join_target(target: str, runs: Sequence[StoredRun], folder: RunFolder, run_
         for run in runs:
             for header in run.folder.read_headers(target):
                 headers.setdefault(header.config_digest, replace(header, run_id=run_id))
-            events = read_events(run.folder.events(target)).events
+            events = read_events(run.folder.events(target))
             for event in _not_yet_known(events, reported):
                 writer.write(replace(event, run_id=run_id))
             fresh = {event.scenario_id for event in events} - reported
             reported |= fresh
             for number, trace in run.folder.repeats(target).items():
                 _join_attempt(run.folder.events(trace), folder, attempt_name(target, number), run_id, fresh)
-            logs = run.folder.logs(target)
-            if logs.is_dir():
-                shutil.copytree(logs, folder.logs(target) / run.header.run_id)
     folder.write_headers(target, tuple(headers.values()))
 
 
@@ -242,7 +242,7 @@ def _join_attempt(
 ) -> None:
     """Copy a further attempt at scenarios whose first attempt was taken from the same shard."""
     with EventWriter(folder.events(name)) as writer:
-        for event in read_events(events).events:
+        for event in read_events(events):
             if event.scenario_id in scenario_ids:
                 writer.write(replace(event, run_id=run_id))
 

@@ -14,6 +14,7 @@
     [require]
     targets            = ["kafka:*"]           # each must name a target on which something was run
     scenario_count_min = 300                   # to be run on every target that counts
+    conforming_count_min = 250                 # to conform on every target that counts
 
     [expectations]
     stale   = "fail"                           # or "warn"
@@ -111,6 +112,7 @@ class Require(_Section):
 
     targets: list[TargetPattern] = []
     scenario_count_min: Annotated[int, Field(ge=1, strict=True)] = 1
+    conforming_count_min: Annotated[int, Field(ge=0, strict=True)] = 0
 
 
 class Expectations(_Section):

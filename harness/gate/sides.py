@@ -6,59 +6,20 @@ TARGET          one target of the run that `--run` names, e.g. `kafka:3.9.2`
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from os.path import lexists
 from pathlib import Path
 
-from harness.diff.check import TargetTrace, reported_by
-from harness.diff.model import Judgement
+from harness.diff.check import reported_by
 from harness.diff.target_pattern import named_target
-from harness.gate.stored import StoredRun, cut_short, open_run
+from harness.gate.stored import cut_short, open_run
 from harness.orchestration.judging import read_baseline, read_scripts, read_traces
 from harness.orchestration.plan import PlanError
-from harness.results.errors import ReportError
-from harness.scenario.script import Script
+from harness.report.model.comparison import ComparedTarget, LoadedRun
+from harness.results.stored_data import ReportError
 from harness.suggestions import close_to
 from harness.trace.files import RunFolder
 from harness.trace.schema import TraceError
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedRun:
-    """A run with all its recorded data."""
-
-    run: StoredRun
-    scripts: Mapping[str, Script]
-    traces: Mapping[str, TargetTrace]
-    judgements: Mapping[tuple[str, str], Judgement]
-    """By target and scenario id."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedTarget:
-    """A target of a run."""
-
-    loaded: LoadedRun
-    target: str
-
-    @property
-    def trace(self) -> TargetTrace:
-        """The target's trace."""
-        return self.loaded.traces[self.target]
-
-    @property
-    def oracle(self) -> TargetTrace | None:
-        """The trace of the target's oracle; a reference is its own oracle."""
-        return self.loaded.traces.get(self.trace.info.oracle or self.target)
-
-    @property
-    def label(self) -> str:
-        """The target's spec and the run's id, for people."""
-        return f"{self.trace.info.spec} (run {self.loaded.run.header.run_id})"
-
-    def judgement(self, scenario_id: str) -> Judgement | None:
-        """Return the judgement of a scenario, if it was judged."""
-        return self.loaded.judgements.get((self.target, scenario_id))
 
 
 def find_steps(texts: Sequence[str], *, run: Path) -> tuple[tuple[ComparedTarget, ComparedTarget], ...]:
@@ -95,7 +56,7 @@ def _pairs(
 def _named(text: str, run: Path, loaded: dict[Path, LoadedRun]) -> Mapping[str, ComparedTarget]:
     """Return the targets that a text denotes, by name."""
     folder, target = _parted(text, run)
-    if folder is run and not RunFolder(run).run_json.is_file():
+    if folder is run and not lexists(RunFolder(run).run_json):
         raise ReportError(
             f"{text!r} is not a folder, so it would be a target of {run}, which is not a run's folder: "
             "name a run, or one to look in with --run"
@@ -104,7 +65,7 @@ def _named(text: str, run: Path, loaded: dict[Path, LoadedRun]) -> Mapping[str, 
     if key not in loaded:
         loaded[key] = _loaded(folder)
     found = loaded[key]
-    names = [name for name in found.run.header.targets if name in found.traces]
+    names = [name for name in found.header.targets if name in found.traces]
     if target is not None:
         named = named_target(target, {name: trace.info.spec for name, trace in found.traces.items()})
         names = [] if named is None else [named]
@@ -131,7 +92,7 @@ def _is_path(text: str) -> bool:
 def _unknown(target: str | None, found: LoadedRun) -> str:
     names = [*found.traces, *(trace.info.spec for trace in found.traces.values())]
     there = close_to(target or "", names, otherwise=f"it has {', '.join(found.traces)}")
-    return f"{target!r} is not a folder, and not a target of {found.run.path}; {there}"
+    return f"{target!r} is not a folder, and not a target of {found.folder.path}; {there}"
 
 
 def _loaded(folder: Path) -> LoadedRun:
@@ -141,7 +102,8 @@ def _loaded(folder: Path) -> LoadedRun:
         raise TraceError(f"{folder}: nothing can be concluded from it: {'; '.join(reasons)}")
     judged = read_baseline(folder) or ()
     return LoadedRun(
-        run=run,
+        folder=run.folder,
+        header=run.header,
         scripts=read_scripts(run.folder),
         traces={name: reported_by(trace, judged) for name, trace in read_traces(run.folder).items()},
         judgements={(each.target, each.scenario_id): each for each in judged},

@@ -4,13 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
-
 from harness.diff.judge import TargetInfo
 from harness.results.exit_code import ENDED_COMPLETE
 from harness.results.run_kinds import open_folder
+from harness.trace.completeness import lost_events
 from harness.trace.events import TARGET_LOST, RunFooter, RunHeader, RunKind
-from harness.trace.files import RunFolder, count_events, ends_within_a_line
+from harness.trace.files import RunFolder
 from harness.trace.schema import TraceError
 
 
@@ -77,24 +76,8 @@ def cut_short(run: StoredRun) -> tuple[str, ...]:
     return tuple(_losses(run, run.footer))
 
 
-def _event_counts(folder: RunFolder, footer: RunFooter) -> Mapping[str, int]:
-    """Return how many events each trace had; raise TraceError if the footer's text is not valid."""
-    try:
-        return TypeAdapter(dict[str, int]).validate_json(footer.event_counts)
-    except ValidationError as error:
-        why = error.errors()[0]["msg"]
-        raise TraceError(f"{folder.footer_json}: `event_counts` counts no events: {why}") from error
-
-
 def _losses(run: StoredRun, footer: RunFooter) -> Iterator[str]:
-    counts = _event_counts(run.folder, footer)
     for target in run.header.targets:
         if target not in run.infos:
             yield f"the trace of {target} is missing"
-    for target, count in sorted(counts.items()):
-        found = count_events(run.folder.events(target))
-        if found != count:
-            yield f"the trace of {target} has {found} of its {count} events"
-    for target in sorted(run.infos.keys() - counts.keys()):
-        if ends_within_a_line(run.folder.events(target)):
-            yield f"the trace of {target} ends within a line"
+    yield from lost_events(run.folder, footer)

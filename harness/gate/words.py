@@ -1,7 +1,9 @@
 """A decision in words: three lines, an entry to paste, and a command that runs the scenario again."""
 
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 import tomlkit
@@ -10,8 +12,10 @@ from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
 from harness.gate.complaint import Complaint, Kind
 from harness.gate.decision import Decision
-from harness.report.model.phrases import shortened
+from harness.report.model.gate_data import listed_results
+from harness.report.model.phrases import entry_text, not_compared, shortened
 from harness.results.status import ResultStatus, status_of
+from harness.terminal import in_terminal
 from harness.verdict import Confirmation, Outcome
 
 _REASON_LENGTH_MAX: Final = 300
@@ -38,8 +42,15 @@ def three_lines(decision: Decision) -> tuple[str, ...]:
         f"gate: red, exit {decision.code.value}: {listed_kinds(decision)} in {_ran(decision)}",
         f"why:  {first.kind}: {first.subject}: {plain(shortened(first.reason, _REASON_LENGTH_MAX))}",
         f"next: {next_step(first)}",
+        *_not_compared(decision),
         *_flaky(decision),
     )
+
+
+def _not_compared(decision: Decision) -> tuple[str, ...]:
+    """Return a line with the scenarios in which a reference departs from the script, if there are any."""
+    found = not_compared(each.judgement for each in decision.complaints if each.judgement is not None)
+    return (f"nobody was compared in: {', '.join(found)}",) if found else ()
 
 
 def _flaky(decision: Decision) -> tuple[str, ...]:
@@ -62,17 +73,8 @@ def listed_kinds(decision: Decision) -> str:
 
 def _ran(decision: Decision) -> str:
     against = f", baseline {decision.baseline_id}" if decision.baseline_id else ""
-    return f"{listed_results(decision)} of {', '.join(decision.targets) or 'no target'}{against}"
-
-
-def listed_results(decision: Decision) -> str:
-    """Return the counts of results, e.g. `12 results and 4 of clients`, or `4 results of clients`."""
-    count, of_clients = decision.result_count, decision.client_result_count
-    shown = count or of_clients
-    results = "1 result" if shown == 1 else f"{shown} results"
-    if not of_clients:
-        return results
-    return f"{results} and {of_clients} of clients" if count else f"{results} of clients"
+    results = listed_results(decision.result_count, decision.client_result_count)
+    return f"{results} of {', '.join(decision.targets) or 'no target'}{against}"
 
 
 def _known(decision: Decision) -> str:
@@ -112,42 +114,38 @@ def can_be_foreseen(complaint: Complaint) -> bool:
     )
 
 
-def entry_to_paste(judgement: Judgement, info: TargetInfo) -> str:
-    """Return a TOML entry that lists a result; it is refused until it has a reason and a link."""
-    return entry_text(judgement, [info.spec], library=info.library, reason="", link="")
+def entry_to_paste(judgement: Judgement, info: TargetInfo, run: Path | None = None) -> str:
+    """Return how to list a result as known: the command that writes entries for its causes.
+
+    A result without a cause, or of a race, has a TOML entry; it is refused until it has a reason and a link.
+
+    Args:
+        judgement: the result.
+        info: its target.
+        run: the run's folder, if the command is used on this machine.
+    """
+    is_race = judgement.confirmation == Confirmation.FLAKY
+    if judgement.causes and info.library is None and not is_race:
+        words = ("kafka-conformance", "expect", "update", judgement.scenario_id, "--target", info.spec)
+        return shlex.join(words if run is None else (*words, "--run", str(run)))
+    return entry_text(judgement, [info.spec], library=info.library)
 
 
-def entry_text(
-    judgement: Judgement,
-    targets: list[str],
-    *,
-    library: str | None,
-    reason: str,
-    link: str,
-    further: Mapping[str, str] | None = None,
+def cause_text(
+    cause: str, beside: Sequence[str], scenario: str, targets: Sequence[str], given: Mapping[str, str]
 ) -> str:
-    """Return a TOML entry for one result on some targets; for a client script, with its library."""
+    """Return a TOML entry for causes; `given` has the reason, the link and other keys."""
     table = tomlkit.table()
-    table.add("scenario", judgement.scenario_id)
-    table.add("targets", targets)
-    if library is not None:
-        table.add("libraries", [library])
-    table.add("outcome", judgement.outcome)
-    if judgement.signature:
-        table.add("signature", judgement.signature)
-        if judgement.confirmation == Confirmation.FLAKY:
-            table.add("sometimes", True)  # noqa: FBT003 - a value, not a flag
-    table.add("reason", reason)
-    table.add("link", link)
-    for key, value in (further or {}).items():
+    table.add("cause", cause)
+    if beside:
+        listed = tomlkit.array()
+        listed.extend(beside)
+        table.add("beside", listed.multiline(multiline=True))
+    for key, value in {"scenario": scenario, "targets": list(targets), **given}.items():
         table.add(key, value)
     return f"[[expect]]\n{table.as_string()}"
 
 
 def plain(text: str) -> str:
     """Return text from a target as one line, with unprintable characters written as escapes."""
-    line = " ".join(text.split())
-    return "".join(
-        each if each.isprintable() else each.encode("unicode_escape", "backslashreplace").decode()
-        for each in line
-    )
+    return in_terminal(" ".join(text.split()))

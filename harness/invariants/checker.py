@@ -4,11 +4,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from harness.invariants.blame import Blame, Refusal
 from harness.invariants.commits import Commits
 from harness.invariants.consumer_group import ConsumerGroup
-from harness.invariants.exchange import NO_ERROR, Answered, Asked, Fields, Pairing, items, text
+from harness.invariants.exchange import (
+    HEARTBEATS,
+    LOOKED_AT,
+    NO_ERROR,
+    EventPairing,
+    Exchange,
+    Fields,
+    items,
+    text,
+)
 from harness.invariants.group import Group
-from harness.invariants.violation import Found, Violation
+from harness.invariants.violation import AtFault, Found, Invariant, Violation
 from harness.trace.events import Event, EventKind
 
 ConversationKey: TypeAlias = tuple[str, str, str]
@@ -19,26 +29,68 @@ _COORDINATOR_ENDS: Final = frozenset((EventKind.CONTROL, EventKind.CLOSED))
 
 
 @dataclass(slots=True)
+class Identity:
+    """The connections on which each member of one group joins, and on which it heartbeats.
+
+    A member may join on one connection and heartbeat on another, and it may connect anew. They are two
+    members if a connection goes on after another one did the same.
+    """
+
+    _last: dict[tuple[str, str], list[Exchange]] = field(default_factory=dict)
+    """By member id and API, the last request on each of the last two connections."""
+    _given: dict[str, set[str]] = field(default_factory=dict)
+    """The connections on which the coordinator gave out a member id."""
+    _found: set[str] = field(default_factory=set)
+
+    def asked(self, asked: Exchange) -> Iterator[Found]:
+        """Process a request and yield the violation that it shows."""
+        member_id = text(asked.request, "member_id")
+        if not member_id or asked.api not in ("JoinGroup", "Heartbeat", *HEARTBEATS):
+            return
+        last = self._last.setdefault((member_id, asked.api), [])
+        if last and last[-1].connection == asked.connection:
+            last[-1] = asked
+            return
+        if member_id not in self._found and any(each.connection == asked.connection for each in last):
+            self._found.add(member_id)
+            clients = " and ".join(f"{each.actor} ({each.connection})" for each in (last[-1], asked))
+            given = {last[-1].connection, asked.connection} <= self._given.get(member_id, set())
+            what = f"{member_id} sends {asked.api} on two live connections, of {clients}"
+            yield Invariant.IDENTITY, AtFault.COORDINATOR if given else AtFault.CLIENTS, what
+        self._last[member_id, asked.api] = [*last[-1:], asked]
+
+    def answered(self, answered: Exchange) -> None:
+        """Process an answer, which may give out a member id."""
+        given = text(answered.response, "member_id")
+        if given and not text(answered.request, "member_id"):
+            self._given.setdefault(given, set()).add(answered.connection)
+
+
+@dataclass(slots=True)
 class _Conversation:
     """The groups of one conversation."""
 
     groups: dict[str, Group] = field(default_factory=dict)
     consumer_groups: dict[str, ConsumerGroup] = field(default_factory=dict)
     commits: dict[str, Commits] = field(default_factory=dict)
+    identities: dict[str, Identity] = field(default_factory=dict)
+    blames: dict[str, Blame] = field(default_factory=dict)
     topic_names: dict[str, str] = field(default_factory=dict)
 
 
 class Checker:
     """Tracks the state of every group, and checks each event as it comes."""
 
-    def __init__(self, *, offsets_expire: bool = False) -> None:
+    def __init__(self, *, offsets_expire: bool = False, is_whole: bool = False) -> None:
         """Start with no known groups.
 
         Args:
             offsets_expire: whether brokers remove committed offsets within the time of the trace.
+            is_whole: whether the trace has everything that was ever sent about its groups.
         """
-        self._offsets_expire = offsets_expire
-        self._pairing = Pairing()
+        self.refusals: list[Refusal] = []
+        self._offsets_expire, self._is_whole = offsets_expire, is_whole
+        self._pairing = EventPairing(LOOKED_AT)
         self._conversations: dict[ConversationKey, _Conversation] = {}
 
     def feed(self, event: Event) -> tuple[Violation, ...]:
@@ -51,35 +103,43 @@ class Checker:
                 group.coordinator_may_have_changed()
             for consumer_group in conversation.consumer_groups.values():
                 consumer_group.coordinator_may_have_changed()
-        match self._pairing.take(event):
-            case Asked() as asked:
-                self._asked(conversation, asked)
-                return ()
-            case Answered() as answered:
-                found = self._answered(conversation, answered)
-                return tuple(_violation(event, group_id, each) for group_id, each in found)
-            case None:
-                return ()
+            for blame in conversation.blames.values():
+                blame.changes_ms.append(event.at_ms)
+        exchange = self._pairing.take(event)
+        if exchange is None or (event.kind != EventKind.REQUEST and exchange.answer is None):
+            return ()
+        if event.kind == EventKind.REQUEST:
+            found = self._asked(conversation, exchange)
+        else:
+            found = self._answered(conversation, exchange)
+        return tuple(_violation(event, group_id, each) for group_id, each in found)
 
-    def _asked(self, conversation: _Conversation, asked: Asked) -> None:
-        group_id = text(asked.fields, "group_id")
+    def _asked(self, conversation: _Conversation, asked: Exchange) -> Iterator[tuple[str, Found]]:
+        for group_id in asked.groups:
+            self.refusals += self._blame(conversation, group_id).asked(asked)
+        group_id = text(asked.request, "group_id")
         if group_id:
             self._group(conversation, group_id).asked(asked)
             self._consumer_group(conversation, group_id).asked(asked)
             self._commits(conversation, group_id).asked(asked)
+            identity = conversation.identities.setdefault(group_id, Identity())
+            yield from ((group_id, found) for found in identity.asked(asked))
 
-    def _answered(self, conversation: _Conversation, answered: Answered) -> Iterator[tuple[str, Found]]:
-        match answered.asked.api:
+    def _answered(self, conversation: _Conversation, answered: Exchange) -> Iterator[tuple[str, Found]]:
+        for group_id in answered.groups:
+            self.refusals += self._blame(conversation, group_id).answered(answered)
+        match answered.api:
             case "Metadata":
-                for topic in items(answered.fields, "topics"):
+                for topic in items(answered.response, "topics"):
                     conversation.topic_names[text(topic, "topic_id")] = text(topic, "name")
             case "DeleteGroups":
                 self._groups_deleted(conversation, answered)
             case "DeleteTopics":
-                for topic in items(answered.fields, "responses"):
+                for topic in items(answered.response, "responses"):
                     self._topic_deleted(conversation, text(topic, "name"), answered)
             case _:
                 for group_id, fields in _of_groups(answered):
+                    conversation.identities.setdefault(group_id, Identity()).answered(answered)
                     group = self._group(conversation, group_id)
                     yield from ((group_id, found) for found in group.answered(answered))
                     consumer_group = self._consumer_group(conversation, group_id)
@@ -87,14 +147,14 @@ class Checker:
                     commits = self._commits(conversation, group_id)
                     yield from ((group_id, found) for found in commits.answered(answered, fields))
 
-    def _groups_deleted(self, conversation: _Conversation, answered: Answered) -> None:
-        for result in items(answered.fields, "results"):
+    def _groups_deleted(self, conversation: _Conversation, answered: Exchange) -> None:
+        for result in items(answered.response, "results"):
             if text(result, "error_code") == NO_ERROR:
                 self._group(conversation, text(result, "group_id")).removed()
                 self._consumer_group(conversation, text(result, "group_id")).removed()
                 self._commits(conversation, text(result, "group_id")).removed(answered)
 
-    def _topic_deleted(self, conversation: _Conversation, name: str, answered: Answered) -> None:
+    def _topic_deleted(self, conversation: _Conversation, name: str, answered: Exchange) -> None:
         for commits in conversation.commits.values():
             commits.topic_removed(name, answered)
         for group in conversation.consumer_groups.values() if name == _LOG else ():
@@ -107,6 +167,11 @@ class Checker:
         return conversation.consumer_groups.setdefault(
             group_id, ConsumerGroup(names=conversation.topic_names)
         )
+
+    def _blame(self, conversation: _Conversation, group_id: str) -> Blame:
+        if group_id not in conversation.blames:
+            conversation.blames[group_id] = Blame(group=group_id, is_whole=self._is_whole)
+        return conversation.blames[group_id]
 
     def _commits(self, conversation: _Conversation, group_id: str) -> Commits:
         if group_id not in conversation.commits:
@@ -122,13 +187,13 @@ def check(events: Iterable[Event], *, offsets_expire: bool = False) -> tuple[Vio
     return tuple(violation for event in events for violation in checker.feed(event))
 
 
-def _of_groups(answered: Answered) -> Iterator[tuple[str, Fields]]:
+def _of_groups(answered: Exchange) -> Iterator[tuple[str, Fields]]:
     """Yield the groups that an answer is about, each with the fields of the answer for that group."""
-    group_id = text(answered.asked.fields, "group_id")
+    group_id = text(answered.request, "group_id")
     if group_id:
-        yield group_id, answered.fields
+        yield group_id, answered.response
         return
-    for part in items(answered.fields, "groups"):
+    for part in items(answered.response, "groups"):
         yield text(part, "group_id"), part
 
 

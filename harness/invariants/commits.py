@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from harness.apis.descriptor import NAMES_WRITTEN_OFFSETS, OffsetUse
 from harness.apis.table import descriptor
-from harness.invariants.exchange import NO_ERROR, Answered, Asked, Fields, items, number, text
+from harness.invariants.exchange import NO_ERROR, Exchange, Fields, items, number, text
 from harness.invariants.violation import AtFault, Found, Invariant
 
 TopicPartition: TypeAlias = tuple[str, int]
@@ -53,29 +53,29 @@ class Commits:
     _open: dict[int, list[tuple[TopicPartition, Write]]] = field(default_factory=dict)
     """Writes of unanswered requests, by the request's sequence number."""
 
-    def asked(self, asked: Asked) -> None:
+    def asked(self, asked: Exchange) -> None:
         """Process a request that writes offsets."""
         use = descriptor(asked.api).offsets
         if use not in NAMES_WRITTEN_OFFSETS:
             return
-        if number(asked.fields, "retention_time_ms") >= 0:
+        if number(asked.request, "retention_time_ms") >= 0:
             self.may_expire = True
         written: list[tuple[TopicPartition, Write]] = []
-        for partition, entry in self._entries(asked.fields):
+        for partition, entry in self._entries(asked.request):
             value = _NO_OFFSET if use is OffsetUse.DELETES else number(entry, "committed_offset")
-            written.append((partition, self._add(partition, Write(value=value, asked_at=asked.at))))
+            written.append((partition, self._add(partition, Write(value=value, asked_at=asked.asked_at))))
         if use is not OffsetUse.COMMITS_AT_END:
             # The offsets that a transaction commits take effect when it ends, whenever that is.
-            self._open[asked.at] = written
+            self._open[asked.asked_at] = written
 
-    def answered(self, answered: Answered, of_group: Fields) -> Iterator[Found]:
+    def answered(self, answered: Exchange, of_group: Fields) -> Iterator[Found]:
         """Process an answer and yield the violations that it shows.
 
         Args:
             answered: the whole answer.
             of_group: the part of the answer's fields that is about this group.
         """
-        match descriptor(answered.asked.api).offsets:
+        match descriptor(answered.api).offsets:
             case OffsetUse.COMMITS | OffsetUse.DELETES:
                 self._decided(answered)
             case OffsetUse.FETCHES:
@@ -83,36 +83,41 @@ class Commits:
             case _:
                 pass
 
-    def removed(self, answered: Answered) -> None:
+    def removed(self, answered: Exchange) -> None:
         """Record that the group was removed with all its offsets."""
         for partition in self._writes:
-            self._add(partition, Write(value=_NO_OFFSET, asked_at=answered.asked.at, answered_at=answered.at))
+            self._add(
+                partition,
+                Write(value=_NO_OFFSET, asked_at=answered.asked_at, answered_at=answered.answered_at),
+            )
 
-    def topic_removed(self, topic: str, answered: Answered) -> None:
+    def topic_removed(self, topic: str, answered: Exchange) -> None:
         """Record that a topic was removed; its offsets are removed some time later."""
         for partition in self._writes:
             if partition[0] == topic:
-                self._add(partition, Write(value=_NO_OFFSET, asked_at=answered.asked.at))
+                self._add(partition, Write(value=_NO_OFFSET, asked_at=answered.asked_at))
 
-    def _decided(self, answered: Answered) -> None:
-        errors = {partition: text(entry, "error_code") for partition, entry in self._entries(answered.fields)}
-        overall = text(answered.fields, "error_code") or NO_ERROR
-        for partition, write in self._open.pop(answered.asked.at, ()):
+    def _decided(self, answered: Exchange) -> None:
+        errors = {
+            partition: text(entry, "error_code") for partition, entry in self._entries(answered.response)
+        }
+        overall = text(answered.response, "error_code") or NO_ERROR
+        for partition, write in self._open.pop(answered.asked_at, ()):
             error = errors.get(partition, overall) if overall == NO_ERROR else overall
             if error == NO_ERROR:
-                write.answered_at = answered.at
+                write.answered_at = answered.answered_at
             elif error not in UNDECIDED:
                 self._writes[partition].remove(write)
 
-    def _fetched(self, answered: Answered, of_group: Fields) -> Iterator[Found]:
+    def _fetched(self, answered: Exchange, of_group: Fields) -> Iterator[Found]:
         if text(of_group, "error_code") not in ("", NO_ERROR):
             return
         for partition, entry in self._entries(of_group):
             value = number(entry, "committed_offset")
             if text(entry, "error_code") != NO_ERROR or self._is_explained(partition, value, answered):
                 continue
-            latest = self._latest_before(partition, answered.asked.at)
-            seen = Write(value=value, asked_at=answered.asked.at, answered_at=answered.at)
+            latest = self._latest_before(partition, answered.asked_at)
+            seen = Write(value=value, asked_at=answered.asked_at, answered_at=answered.answered_at)
             self._add(partition, seen)
             if latest is not None and value < latest and not (value == _NO_OFFSET and self.may_expire):
                 topic, index = partition
@@ -122,21 +127,21 @@ class Commits:
                     f"{topic}-{index} was committed at {latest} and found at {value}, where nobody put it",
                 )
 
-    def _is_explained(self, partition: TopicPartition, value: int, answered: Answered) -> bool:
+    def _is_explained(self, partition: TopicPartition, value: int, answered: Exchange) -> bool:
         candidates = (write for write in self._writes.get(partition, ()) if write.value == value)
         return any(
-            write.asked_at < answered.at and not self._is_past(partition, write, answered)
+            write.asked_at < answered.answered_at and not self._is_past(partition, write, answered)
             for write in candidates
         )
 
-    def _is_past(self, partition: TopicPartition, write: Write, answered: Answered) -> bool:
+    def _is_past(self, partition: TopicPartition, write: Write, answered: Exchange) -> bool:
         """Return whether another value had certainly replaced the write before the fetch was sent."""
         if write.answered_at is None:
             return False
         return any(
             other.asked_at > write.answered_at
             and other.answered_at is not None
-            and other.answered_at < answered.asked.at
+            and other.answered_at < answered.asked_at
             for other in self._writes[partition]
         )
 

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from harness.invariants.exchange import Answered, Asked, Fields, items, number, structure, text, texts
+from harness.invariants.exchange import Exchange, Fields, items, number, structure, text, texts
 
 TopicPartition: TypeAlias = tuple[str, int]
 """A topic's id and a partition's number."""
@@ -66,14 +66,14 @@ class Consumer:
         """The partitions that no other member may own while this one is a member."""
         return self.assigned | self.kept
 
-    def asked(self, asked: Asked) -> None:
+    def asked(self, asked: Exchange) -> None:
         """Process a heartbeat request of the member."""
-        self.instance_id = text(asked.fields, "instance_id") or self.instance_id
+        self.instance_id = text(asked.request, "instance_id") or self.instance_id
         self.is_classic = False
-        if number(asked.fields, "member_epoch") <= JOINS:
-            self.spoke_anew_at = asked.at
+        if number(asked.request, "member_epoch") <= JOINS:
+            self.spoke_anew_at = asked.asked_at
             self.gives_all_up()
-        elif (kept := owned_partitions(asked.fields)) is not None:
+        elif (kept := owned_partitions(asked.request)) is not None:
             self.kept &= kept
 
     def gives_all_up(self) -> None:
@@ -81,14 +81,14 @@ class Consumer:
         self.assigned = self.kept = NOTHING
         self.revokes_since_ms = None
 
-    def accepted(self, answered: Answered) -> None:
+    def accepted(self, answered: Exchange) -> None:
         """Process an answer without an error."""
-        fields, sent_ms = answered.asked.fields, answered.asked.event.at_ms
-        epoch = number(answered.fields, "member_epoch")
+        fields, sent_ms = answered.request, answered.asked_ms
+        epoch = number(answered.response, "member_epoch")
         self.epoch = epoch if number(fields, "member_epoch") == JOINS else max(self.epoch, epoch)
-        self.epoch_known_at = answered.at
+        self.epoch_known_at = answered.answered_at
         self.accepted_ms = max(self.accepted_ms, sent_ms)
-        self.interval_ms = number(answered.fields, "heartbeat_interval_ms")
+        self.interval_ms = number(answered.response, "heartbeat_interval_ms")
         if (timeout_ms := number(fields, "rebalance_timeout_ms")) != _UNCHANGED:
             self.rebalance_timeout_ms = timeout_ms
         self.subscribed = self.subscribed_by(fields)
@@ -101,18 +101,18 @@ class Consumer:
         elif self.revokes_since_ms is None:
             self.revokes_since_ms = sent_ms
 
-    def joined(self, asked: Asked) -> None:
+    def joined(self, asked: Exchange) -> None:
         """Record that it joined as a classic member; from then on it may have to revoke partitions."""
-        self.is_classic, self.accepted_ms = True, asked.event.at_ms
-        self.rebalance_timeout_ms = number(asked.fields, "rebalance_timeout_ms")
-        self.interval_ms = min(self.rebalance_timeout_ms, number(asked.fields, "session_timeout_ms"))
+        self.is_classic, self.accepted_ms = True, asked.asked_ms
+        self.rebalance_timeout_ms = number(asked.request, "rebalance_timeout_ms")
+        self.interval_ms = min(self.rebalance_timeout_ms, number(asked.request, "session_timeout_ms"))
 
-    def beat(self, asked: Asked, *, joins_again: bool) -> None:
+    def beat(self, asked: Exchange, *, joins_again: bool) -> None:
         """Record that it is still a classic member; with `joins_again`, it may have to revoke partitions."""
         if not joins_again:
-            self.accepted_ms = max(self.accepted_ms, asked.event.at_ms)
+            self.accepted_ms = max(self.accepted_ms, asked.asked_ms)
         elif self.revokes_since_ms is None:
-            self.revokes_since_ms = asked.event.at_ms
+            self.revokes_since_ms = asked.asked_ms
 
     def subscribed_by(self, fields: Fields) -> frozenset[str] | None:
         """Return the topic names that the member subscribes to after a request."""
@@ -133,7 +133,7 @@ class Consumer:
         return since_ms is None or now_ms - since_ms < self.rebalance_timeout_ms
 
 
-def given_by(answered: Answered) -> Owned | None:
+def given_by(answered: Exchange) -> Owned | None:
     """Return the assignment in an answer, or None where it contains none."""
-    assignment = structure(answered.fields, "assignment")
+    assignment = structure(answered.response, "assignment")
     return None if assignment is None else owned_partitions(assignment)

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from harness.invariants.assignment import owned
 from harness.invariants.consumer import (
     JOINS,
     NOTHING,
@@ -21,8 +20,7 @@ from harness.invariants.consumer import (
 from harness.invariants.exchange import (
     COORDINATOR_CHANGED,
     NO_ERROR,
-    Answered,
-    Asked,
+    Exchange,
     Fields,
     binary,
     items,
@@ -30,6 +28,7 @@ from harness.invariants.exchange import (
     structure,
     text,
 )
+from harness.invariants.group import owned
 from harness.invariants.violation import AtFault, Found, Invariant
 
 _UNKNOWN: Final = "UNKNOWN_MEMBER_ID"
@@ -55,11 +54,11 @@ class _Refused:
     """None where the heartbeat is refused with any epoch."""
     kept: Owned | None
 
-    def is_meant_by(self, asked: Asked) -> bool:
+    def is_meant_by(self, asked: Exchange) -> bool:
         """Return whether a request that was sent later repeats the refused one."""
-        if self.at >= asked.at:
+        if self.at >= asked.asked_at:
             return False
-        same = (number(asked.fields, "member_epoch"), owned_partitions(asked.fields))
+        same = (number(asked.request, "member_epoch"), owned_partitions(asked.request))
         return self.epoch is None or same == (self.epoch, self.kept)
 
 
@@ -77,30 +76,32 @@ class ConsumerGroup:
     _may_lag: bool = False
     """Whether a replaced coordinator that does not know of its replacement may still describe the group."""
 
-    def asked(self, asked: Asked) -> None:
+    def asked(self, asked: Exchange) -> None:
         """Process a request."""
-        self._forget_epochs_if_empty(asked.event.at_ms)
+        self._forget_epochs_if_empty(asked.asked_ms)
         match asked.api:
             case "ConsumerGroupHeartbeat":
                 self._heartbeat_asked(asked)
             case "LeaveGroup":
-                for each in [*items(asked.fields, "members")] or [asked.fields]:
+                for each in [*items(asked.request, "members")] or [asked.request]:
                     self._gone(text(each, "member_id"), text(each, "group_instance_id"))
             case "JoinGroup":
-                member_id = text(asked.fields, "member_id")
-                self._gone(member_id, instance_id := text(asked.fields, "group_instance_id"))
+                member_id = text(asked.request, "member_id")
+                self._gone(member_id, instance_id := text(asked.request, "group_instance_id"))
                 self._may_join(member_id)
                 if member_id:
-                    self.consumers[member_id] = Consumer(spoke_anew_at=asked.at, instance_id=instance_id)
+                    self.consumers[member_id] = Consumer(
+                        spoke_anew_at=asked.asked_at, instance_id=instance_id
+                    )
             case _:
                 pass
 
-    def _heartbeat_asked(self, asked: Asked) -> None:
-        member_id = text(asked.fields, "member_id")
+    def _heartbeat_asked(self, asked: Exchange) -> None:
+        member_id = text(asked.request, "member_id")
         if not member_id:
             return
         self.consumers.setdefault(member_id, Consumer(spoke_anew_at=-1)).asked(asked)
-        if number(asked.fields, "member_epoch") == JOINS:
+        if number(asked.request, "member_epoch") == JOINS:
             self._may_join(member_id)
 
     def _gone(self, member_id: str, instance_id: str) -> None:
@@ -125,7 +126,7 @@ class ConsumerGroup:
         self._floors.clear()
         self._refused.clear()
 
-    def answered(self, answered: Answered, of_group: Fields) -> Iterator[Found]:
+    def answered(self, answered: Exchange, of_group: Fields) -> Iterator[Found]:
         """Process an answer and yield the violations that it shows.
 
         Args:
@@ -134,7 +135,7 @@ class ConsumerGroup:
         """
         if text(of_group, "error_code") in COORDINATOR_CHANGED:
             self.coordinator_may_have_changed()
-        match answered.asked.api:
+        match answered.api:
             case "ConsumerGroupHeartbeat":
                 yield from self._heartbeat_answered(answered)
             case "ConsumerGroupDescribe":
@@ -148,52 +149,52 @@ class ConsumerGroup:
             case _:
                 pass
 
-    def _joined(self, answered: Answered) -> None:
+    def _joined(self, answered: Exchange) -> None:
         """Record a classic member that joined. The answer names no leader, since the coordinator assigns."""
-        consumer = self.consumers.get(text(answered.fields, "member_id"))
-        if answered.is_right and not text(answered.fields, "leader") and consumer is not None:
-            consumer.joined(answered.asked)
+        consumer = self.consumers.get(text(answered.response, "member_id"))
+        if answered.is_right and not text(answered.response, "leader") and consumer is not None:
+            consumer.joined(answered)
 
-    def _synced(self, answered: Answered) -> Iterator[Found]:
-        member_id, consumer = text(answered.asked.fields, "member_id"), self._classic_member(answered)
+    def _synced(self, answered: Exchange) -> Iterator[Found]:
+        member_id, consumer = text(answered.request, "member_id"), self._classic_member(answered)
         if consumer is None or not answered.is_right:
             return
         ids = {name: topic_id for topic_id, name in self.names.items()}
-        found = owned(binary(answered.fields, "assignment")) or NOTHING
+        found = owned(binary(answered.response, "assignment")) or NOTHING
         given = frozenset((ids[name], partition) for name, partition in found if name in ids)
         yield from self._given_twice(answered, member_id, consumer, given)
         consumer.assigned = given
 
-    def _beat(self, answered: Answered) -> None:
+    def _beat(self, answered: Exchange) -> None:
         """Record whether a classic member is still a member, and still owns its partitions."""
-        consumer, error = self._classic_member(answered), text(answered.fields, "error_code")
+        consumer, error = self._classic_member(answered), text(answered.response, "error_code")
         if consumer is None:
             return
         if error in (NO_ERROR, _JOINS_AGAIN):
-            consumer.beat(answered.asked, joins_again=error == _JOINS_AGAIN)
+            consumer.beat(answered, joins_again=error == _JOINS_AGAIN)
         else:
             consumer.gives_all_up()
 
-    def _classic_member(self, answered: Answered) -> Consumer | None:
-        consumer = self.consumers.get(text(answered.asked.fields, "member_id"))
-        if consumer is None or not consumer.is_classic or answered.asked.at < consumer.spoke_anew_at:
+    def _classic_member(self, answered: Exchange) -> Consumer | None:
+        consumer = self.consumers.get(text(answered.request, "member_id"))
+        if consumer is None or not consumer.is_classic or answered.asked_at < consumer.spoke_anew_at:
             return None
         return consumer
 
-    def _heartbeat_answered(self, answered: Answered) -> Iterator[Found]:
-        asked, error = answered.asked, text(answered.fields, "error_code")
-        member_id = text(answered.fields, "member_id") or text(asked.fields, "member_id")
-        consumer = self.consumers.setdefault(member_id, Consumer(spoke_anew_at=asked.at))
+    def _heartbeat_answered(self, answered: Exchange) -> Iterator[Found]:
+        asked, error = answered, text(answered.response, "error_code")
+        member_id = text(answered.response, "member_id") or text(asked.request, "member_id")
+        consumer = self.consumers.setdefault(member_id, Consumer(spoke_anew_at=asked.asked_at))
         if error not in _REFUSALS:
             self._refused.clear()
-        if asked.at < consumer.spoke_anew_at:
+        if asked.asked_at < consumer.spoke_anew_at:
             return
         if error in _GIVES_ALL_UP:
             consumer.gives_all_up()
             self._note_refusal(answered, member_id, consumer)
         if error != NO_ERROR:
             return
-        if number(asked.fields, "member_epoch") < JOINS:
+        if number(asked.request, "member_epoch") < JOINS:
             yield from _left(answered, member_id)
             del self.consumers[member_id]
             return
@@ -203,23 +204,23 @@ class ConsumerGroup:
         yield from self._given(answered, member_id, consumer)
         consumer.accepted(answered)
 
-    def _note_refusal(self, answered: Answered, member_id: str, consumer: Consumer) -> None:
-        asked, error = answered.asked, text(answered.fields, "error_code")
-        epoch = number(asked.fields, "member_epoch")
-        is_past = consumer.epoch_known_at < asked.at and epoch <= consumer.epoch
+    def _note_refusal(self, answered: Exchange, member_id: str, consumer: Consumer) -> None:
+        asked, error = answered, text(answered.response, "error_code")
+        epoch = number(asked.request, "member_epoch")
+        is_past = consumer.epoch_known_at < asked.asked_at and epoch <= consumer.epoch
         if epoch <= JOINS or not (error == _UNKNOWN or (error == _FENCED and is_past)):
             return
         refused = _Refused(
-            at=answered.at,
+            at=answered.answered_at,
             epoch=None if error == _UNKNOWN else epoch,
-            kept=owned_partitions(asked.fields),
+            kept=owned_partitions(asked.request),
         )
-        self._refused.setdefault((member_id, text(asked.fields, "instance_id")), []).append(refused)
+        self._refused.setdefault((member_id, text(asked.request, "instance_id")), []).append(refused)
 
-    def _came_back(self, answered: Answered, member_id: str) -> Iterator[Found]:
-        asked = answered.asked
-        epoch = number(asked.fields, "member_epoch")
-        refused = self._refused.get((member_id, text(asked.fields, "instance_id")), ())
+    def _came_back(self, answered: Exchange, member_id: str) -> Iterator[Found]:
+        asked = answered
+        epoch = number(asked.request, "member_epoch")
+        refused = self._refused.get((member_id, text(asked.request, "instance_id")), ())
         if epoch > JOINS and any(each.is_meant_by(asked) for each in refused):
             what = f"{member_id} was refused, has not joined since, and is accepted in epoch {epoch}"
             yield Invariant.FENCED_STAY_OUT, AtFault.COORDINATOR, what
@@ -230,11 +231,11 @@ class ConsumerGroup:
             if known != member_id and other.instance_id and other.instance_id == consumer.instance_id:
                 del self.consumers[known]
 
-    def _given(self, answered: Answered, member_id: str, consumer: Consumer) -> Iterator[Found]:
+    def _given(self, answered: Exchange, member_id: str, consumer: Consumer) -> Iterator[Found]:
         given = given_by(answered) or NOTHING
         yield from self._given_twice(answered, member_id, consumer, given)
-        subscribed = consumer.subscribed_by(answered.asked.fields)
-        if subscribed is None or consumer.has_regex_by(answered.asked.fields):
+        subscribed = consumer.subscribed_by(answered.request)
+        if subscribed is None or consumer.has_regex_by(answered.request):
             return
         known = {each for each in given - consumer.owned if each[0] in self.names}
         if unsubscribed := frozenset(each for each in known if self.names[each[0]] not in subscribed):
@@ -244,17 +245,17 @@ class ConsumerGroup:
             yield Invariant.ONLY_SUBSCRIBED, AtFault.COORDINATOR, what
 
     def _given_twice(
-        self, answered: Answered, member_id: str, consumer: Consumer, given: Owned
+        self, answered: Exchange, member_id: str, consumer: Consumer, given: Owned
     ) -> Iterator[Found]:
         """Report partitions that another member owns, except where both members are classic."""
         for other_id, other in self.consumers.items():
-            if other is consumer or not other.is_surely_member(answered.event.at_ms):
+            if other is consumer or not other.is_surely_member(answered.answered_ms):
                 continue
             if (twice := given & other.owned) and not (consumer.is_classic and other.is_classic):
                 what = f"{member_id} was given {self._named(twice)}, which {other_id} has not given up"
                 yield Invariant.ONE_OWNER, AtFault.COORDINATOR, what
 
-    def _described(self, answered: Answered, group: Fields) -> Iterator[Found]:
+    def _described(self, answered: Exchange, group: Fields) -> Iterator[Found]:
         error = text(group, "error_code")
         if error == "GROUP_ID_NOT_FOUND":
             self._floors.clear()
@@ -271,14 +272,14 @@ class ConsumerGroup:
         yield from self._described_twice(group, "target_assignment", "is to go to")
         yield from self._described_twice(group, "assignment", "is with")
 
-    def _group_epoch(self, answered: Answered, name: str, epoch: int) -> Iterator[Found]:
-        key = (answered.event.connection or "" if self._may_lag else "", name)
+    def _group_epoch(self, answered: Exchange, name: str, epoch: int) -> Iterator[Found]:
+        key = (answered.connection if self._may_lag else "", name)
         floor, seen_at = self._floors.get(key, (-1, -1))
-        if epoch < floor and seen_at < answered.asked.at:
+        if epoch < floor and seen_at < answered.asked_at:
             what = f"the {name.replace('_', ' ')} is {epoch} after {floor} had been known"
             yield Invariant.EPOCHS_GROW, AtFault.COORDINATOR, what
         if epoch > floor:
-            self._floors[key] = epoch, answered.at
+            self._floors[key] = epoch, answered.answered_at
 
     def _described_twice(self, group: Fields, name: str, verb: str) -> Iterator[Found]:
         """Report partitions of two members, except if both are classic members, whose clients assign."""
@@ -306,16 +307,16 @@ class ConsumerGroup:
         return _listed(f"{self.names.get(topic, topic)}-{index}" for topic, index in partitions)
 
 
-def _left(answered: Answered, member_id: str) -> Iterator[Found]:
-    epoch, said = (number(fields, "member_epoch") for fields in (answered.fields, answered.asked.fields))
+def _left(answered: Exchange, member_id: str) -> Iterator[Found]:
+    epoch, said = (number(fields, "member_epoch") for fields in (answered.response, answered.request))
     if epoch != said:
         what = f"{member_id} left with epoch {said}, and was answered epoch {epoch}"
         yield Invariant.EPOCHS_GROW, AtFault.COORDINATOR, what
 
 
-def _epoch_fell(answered: Answered, member_id: str, consumer: Consumer) -> Iterator[Found]:
-    said, epoch = number(answered.asked.fields, "member_epoch"), number(answered.fields, "member_epoch")
-    is_known = consumer.epoch_known_at < answered.asked.at
+def _epoch_fell(answered: Exchange, member_id: str, consumer: Consumer) -> Iterator[Found]:
+    said, epoch = number(answered.request, "member_epoch"), number(answered.response, "member_epoch")
+    is_known = consumer.epoch_known_at < answered.asked_at
     floor = max(said, consumer.epoch) if is_known else said
     if said != JOINS and epoch < floor:
         what = f"{member_id} was answered epoch {epoch} after it had been in {floor}"

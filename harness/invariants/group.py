@@ -1,21 +1,55 @@
 """The known state of one classic group: members, generations, leaders, and assignments sent and received."""
 
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
-from harness.invariants.assignment import owned
 from harness.invariants.exchange import (
     COORDINATOR_CHANGED,
     NO_ERROR,
-    Answered,
-    Asked,
+    Exchange,
     binary,
     items,
     number,
     text,
 )
 from harness.invariants.violation import AtFault, Found, Invariant
+
+TopicPartition: TypeAlias = tuple[str, int]
+
+_VERSION: Final = struct.Struct(">h")
+_COUNT: Final = struct.Struct(">i")
+_LENGTH: Final = struct.Struct(">h")
+
+
+def owned(assignment: bytes) -> frozenset[TopicPartition] | None:
+    """Return the partitions of a serialized assignment, or None where the bytes are not an assignment.
+
+    Source: ConsumerProtocol#deserializeAssignment (4.3.1). Versions differ only after the partitions.
+    """
+    try:
+        return frozenset(_partitions(assignment))
+    except (struct.error, UnicodeDecodeError):
+        return None
+
+
+def _partitions(assignment: bytes) -> list[TopicPartition]:
+    found: list[TopicPartition] = []
+    (topic_count,) = _COUNT.unpack_from(assignment, _VERSION.size)
+    position = _VERSION.size + _COUNT.size
+    for _ in range(topic_count):
+        (length,) = _LENGTH.unpack_from(assignment, position)
+        position += _LENGTH.size
+        topic = assignment[position : position + length].decode()
+        position += length
+        (partition_count,) = _COUNT.unpack_from(assignment, position)
+        position += _COUNT.size
+        partitions = struct.unpack_from(f">{max(0, partition_count)}i", assignment, position)
+        position += _COUNT.size * len(partitions)
+        found += ((topic, partition) for partition in partitions)
+    return found
+
 
 _GENERATIONS_KEPT: Final = 8
 _CONSUMERS: Final = "consumer"
@@ -60,33 +94,34 @@ class Group:
     synced: int = -1
     """The latest generation that is certainly in the coordinator's log."""
 
-    def asked(self, asked: Asked) -> None:
+    def asked(self, asked: Exchange) -> None:
         """Process a request of a member."""
-        member_id = text(asked.fields, "member_id")
-        if instance_id := text(asked.fields, "group_instance_id"):
+        member_id = text(asked.request, "member_id")
+        if instance_id := text(asked.request, "group_instance_id"):
             self.instances[member_id] = instance_id
         if member_id in self.members:
-            self.members[member_id].heard_ms = asked.event.at_ms
+            self.members[member_id].heard_ms = asked.asked_ms
         if asked.api == "SyncGroup":
             self._assignments_sent(asked)
 
-    def _assignments_sent(self, asked: Asked) -> None:
-        generation = self.generations.get(number(asked.fields, "generation_id"))
+    def _assignments_sent(self, asked: Exchange) -> None:
+        generation = self.generations.get(number(asked.request, "generation_id"))
         sent = {
-            text(each, "member_id"): binary(each, "assignment") for each in items(asked.fields, "assignments")
+            text(each, "member_id"): binary(each, "assignment")
+            for each in items(asked.request, "assignments")
         }
         if generation is None or generation.given:
             return  # A stable generation is not assigned again.
-        if text(asked.fields, "member_id") in generation.leaders:
+        if text(asked.request, "member_id") in generation.leaders:
             generation.sent.append(sent)
 
-    def answered(self, answered: Answered) -> Iterator[Found]:
+    def answered(self, answered: Exchange) -> Iterator[Found]:
         """Process an answer to a member and yield the violations that it shows."""
-        if answered.fields.get("error_code") in COORDINATOR_CHANGED:
+        if answered.response.get("error_code") in COORDINATOR_CHANGED:
             self.coordinator_may_have_changed()
         if not answered.is_right:
             return
-        match answered.asked.api:
+        match answered.api:
             case "JoinGroup":
                 yield from self._joined(answered)
             case "SyncGroup":
@@ -107,17 +142,19 @@ class Group:
         self.joined_floor.clear()
         self.synced = -1
 
-    def _joined(self, answered: Answered) -> Iterator[Found]:
-        asked, fields = answered.asked, answered.fields
-        self.is_consumers = text(asked.fields, "protocol_type") == _CONSUMERS
+    def _joined(self, answered: Exchange) -> Iterator[Found]:
+        asked, fields = answered, answered.response
+        self.is_consumers = text(asked.request, "protocol_type") == _CONSUMERS
         joined, leader = number(fields, "generation_id"), text(fields, "leader")
         if not leader:
             # In a consumer group each member has its own epoch, and the coordinator assigns.
             self.generations.pop(joined, None)
             return
-        floor = max((known for known, seen_at in self.joined_floor if seen_at < asked.at), default=joined)
+        floor = max(
+            (known for known, seen_at in self.joined_floor if seen_at < asked.asked_at), default=joined
+        )
         if joined < floor:
-            if joined == 1 and self._may_be_empty(asked.event.at_ms):
+            if joined == 1 and self._may_be_empty(asked.asked_ms):
                 self.removed()
             else:
                 yield (
@@ -127,20 +164,20 @@ class Group:
                 )
         self._note_member(answered)
         generation = self._generation(joined)
-        self.joined_floor = [*self.joined_floor[-_GENERATIONS_KEPT:], (joined, answered.at)]
+        self.joined_floor = [*self.joined_floor[-_GENERATIONS_KEPT:], (joined, answered.answered_at)]
         generation.leaders.add(leader)
         if leader == text(fields, "member_id") and not fields.get("skip_assignment"):
             generation.reported = frozenset(text(each, "member_id") for each in items(fields, "members"))
 
-    def _note_member(self, answered: Answered) -> None:
-        member_id = text(answered.fields, "member_id")
-        if instance_id := text(answered.asked.fields, "group_instance_id"):
+    def _note_member(self, answered: Exchange) -> None:
+        member_id = text(answered.response, "member_id")
+        if instance_id := text(answered.request, "group_instance_id"):
             for former in [known for known, whose in self.instances.items() if whose == instance_id]:
                 if former != member_id:
                     self.members.pop(former, None)
             self.instances[member_id] = instance_id
-        timeout_ms = number(answered.asked.fields, "session_timeout_ms")
-        self.members[member_id] = Member(session_timeout_ms=timeout_ms, heard_ms=answered.event.at_ms)
+        timeout_ms = number(answered.request, "session_timeout_ms")
+        self.members[member_id] = Member(session_timeout_ms=timeout_ms, heard_ms=answered.answered_ms)
 
     def _generation(self, joined: int) -> Generation:
         if joined not in self.generations:
@@ -153,13 +190,13 @@ class Group:
     def _may_be_empty(self, now_ms: float) -> bool:
         return all(now_ms - each.heard_ms > each.session_timeout_ms for each in self.members.values())
 
-    def _left(self, answered: Answered) -> None:
+    def _left(self, answered: Exchange) -> None:
         refused = {
             (text(each, "member_id"), text(each, "group_instance_id"))
-            for each in items(answered.fields, "members")
+            for each in items(answered.response, "members")
             if each.get("error_code") != NO_ERROR
         }
-        leaving = [*items(answered.asked.fields, "members")] or [answered.asked.fields]
+        leaving = [*items(answered.request, "members")] or [answered.request]
         for each in leaving:
             member_id, instance_id = text(each, "member_id"), text(each, "group_instance_id")
             if (member_id, instance_id) in refused:
@@ -169,15 +206,15 @@ class Group:
             for known in gone:
                 self.members.pop(known, None)
 
-    def _synced(self, answered: Answered) -> Iterator[Found]:
-        asked = answered.asked
-        synced = number(asked.fields, "generation_id")
+    def _synced(self, answered: Exchange) -> Iterator[Found]:
+        asked = answered
+        synced = number(asked.request, "generation_id")
         self.synced = max(self.synced, synced)
         generation = self.generations.get(synced)
         if generation is None:
             return
-        member_id = text(asked.fields, "member_id")
-        assignment = binary(answered.fields, "assignment")
+        member_id = text(asked.request, "member_id")
+        assignment = binary(answered.response, "assignment")
         if member_id in generation.leaders:
             yield from self._unassigned(generation)
         yield from self._not_from_leader(generation, member_id, assignment)

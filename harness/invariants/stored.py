@@ -6,23 +6,19 @@ from typing import Final
 
 from harness.invariants.checker import Checker
 from harness.invariants.violation import Violation
+from harness.trace.embedded import broker_properties
 from harness.trace.events import Event, TraceHeader
 from harness.trace.files import RunFolder, read_events, write_records
-from harness.trace.schema import json_object
 
-VIOLATIONS: Final = "violations.jsonl"
-"""Name of the file in a run's folder: one `Violation` a line; empty where no invariant is broken."""
+VIOLATIONS: Final = "violations.jsonl.zst"
+"""Name of the file in a run's record: one `Violation` a line; empty where no invariant is broken."""
 _RETENTION: Final = "offsets.retention"
 """Prefix of all properties that let offsets expire within minutes; the default is days."""
 
 
 def checker_for(headers: Iterable[TraceHeader]) -> Checker:
     """Return a checker for brokers that ran with these configurations."""
-    configured = (
-        name
-        for header in headers
-        for name in json_object(header.broker_config, where=f"`broker_config` of {header.target}")
-    )
+    configured = (name for header in headers for name in broker_properties(header))
     return Checker(offsets_expire=any(name.startswith(_RETENTION) for name in configured))
 
 
@@ -35,7 +31,7 @@ def check_run(folder: RunFolder) -> tuple[Violation, ...]:
     found: list[Violation] = []
     for target in folder.targets():
         checker = checker_for(folder.read_headers(target))
-        for event in _in_order(read_events(folder.events(target)).events):
+        for event in _in_order(read_events(folder.events(target))):
             found += checker.feed(event)
     keep(folder, found)
     return tuple(found)
@@ -43,7 +39,7 @@ def check_run(folder: RunFolder) -> tuple[Violation, ...]:
 
 def keep(folder: RunFolder, violations: Iterable[Violation]) -> Path:
     """Write violations to a run's folder; return the file's path."""
-    path = folder.path / VIOLATIONS
+    path = folder.record / VIOLATIONS
     write_records(path, violations)
     return path
 

@@ -34,6 +34,8 @@ class Invariant(StrEnum):
 
     Source: TargetAssignmentBuilder#build, CurrentAssignmentBuilder#computeNextAssignment (4.3.1).
     """
+    IDENTITY = "one member, one client"
+    """No member id is used on two live connections, both of which join, or both of which heartbeat."""
     FENCED_STAY_OUT = "the fenced stay out"
     """A member that a consumer group refused is accepted again only after it has joined.
 

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -31,15 +32,23 @@ class Background(Generic[A, T]):
         """
         context = get_context("spawn")
         self._ours, self._theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(function, self._theirs), daemon=True)
+        self._process = context.Process(target=_serve, args=(self._theirs,), daemon=True)
+        self._function = function
         self._starting: asyncio.Future[None] | None = None
 
     async def start(self) -> None:
         """Start the process."""
         # It returns when the process has read the function, a second later: brokers are served meanwhile.
-        self._starting = asyncio.ensure_future(asyncio.to_thread(self._process.start))
+        self._starting = asyncio.ensure_future(asyncio.to_thread(self._start))
         await asyncio.shield(self._starting)
+
+    def _start(self) -> None:
+        self._process.start()
         self._theirs.close()
+        # As an argument of the process it could be too large for the pipe that `Process.start` fills, and
+        # never empties if the process ends before it reads: Ctrl-C ends both.
+        with suppress(OSError):
+            self._ours.send(self._function)
 
     async def call(self, argument: A) -> T:
         """Call the function; one call has to end before the next one.
@@ -93,15 +102,19 @@ def _without_argument(function: Callable[[], T], _argument: None) -> T:
     return function()
 
 
-def _serve(function: Callable[[A], object], calls: Connection) -> None:
+def _serve(calls: Connection) -> None:
     leave_signals_to_parent()
     collect_rarely()
     os.nice(_NICENESS)
+    function: Callable[[object], object] | None = None
     while True:
         try:
             argument = calls.recv()
         except EOFError:
             return
+        if function is None:
+            function = argument
+            continue
         try:
             outcome: tuple[bool, object] = (True, function(argument))
         except Exception as error:  # noqa: BLE001 - the parent raises it

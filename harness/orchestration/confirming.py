@@ -1,25 +1,31 @@
 """Scenarios that are run again: all of them for `--repeat`, and those whose result is unexpected.
 
 A difference that occurs again is attributed to the target. One that does not may be due to a race or to the
-machine: it accuses nobody, and stays visible. Attempts are kept beside the target's trace, numbered from 2,
-so that a stored run is judged by all of them again. References run in virtual time, give the same result
-every time, and are not run again.
+machine: it accuses nobody, and stays visible. One scenario is run again for all results of a cause; if it
+does not show the cause, the next one is. Attempts are kept beside the target's trace, numbered from 2, so
+that a stored run is judged by all of them again. References run in virtual time, give the same result every
+time, and are not run again.
 """
 
 import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
 from functools import partial
+from math import inf
 from typing import Final
 
-from harness.diff.check import CheckedRun, TargetTrace, set_against, with_attempt
-from harness.diff.expectations import SourcedEntry
+from harness.diff.answers import BROKER_ENDED_WORDS
+from harness.diff.check import CheckedRun, TargetTrace, with_attempt
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
-from harness.diff.repeats import NO_FURTHER_ATTEMPT, Repeated, is_accusation
-from harness.diff.starved import RunStarved
+from harness.diff.repeats import (
+    NO_FURTHER_ATTEMPT,
+    Repeated,
+    confirmed_causes,
+    is_accusation,
+    was_excused,
+)
 from harness.diff.target_pattern import is_reference
 from harness.orchestration.judging import (
     JudgedTargets,
@@ -30,31 +36,26 @@ from harness.orchestration.judging import (
 from harness.orchestration.on_cluster import Cluster
 from harness.orchestration.packings import packings
 from harness.orchestration.plan import RunPlan
-from harness.orchestration.starving import starved_runner
+from harness.orchestration.reviving import drives_of
 from harness.runner.admission import Admission
 from harness.runner.drive import Drive, DriveSinks
-from harness.runner.recorder import EventPosition, Recorder
+from harness.runner.recorder import note_alone
 from harness.runner.sharing import Packing
 from harness.runner.watcher import Watcher
 from harness.scenario.fitting import fitted
 from harness.scenario.script import Script
-from harness.targets.base.interface import Capability, Target, TargetError
-from harness.trace.canonical import Canonicaliser
+from harness.targets.base.interface import Lasting, Target, TargetError
 from harness.trace.events import TARGET_LOST, Event, EventKind
 from harness.trace.files import EventWriter, RunFolder, attempt_name
-from harness.verdict import Confirmation, Outcome
 
 ATTEMPTS: Final = 3
 """How often a scenario is run in total, including the first time, before its result is an accusation."""
 SHARE: Final = 0.2
 """The share of the drive's time in which attempts may begin, unless the user sets another limit."""
-FIRST_CAUSES: Final = 3
-"""How many results of different causes get all their attempts before any other result is run again."""
-LEAST_S: Final = 60.0
+LEAST_S: Final = 20.0
 """The least time in which attempts may begin, in seconds, unless the user sets another limit.
 
-On two busy cores an attempt takes up to 15 s, most of it a JVM's start. So the time is enough for two results
-of different causes, each run three times in total. A run without unexpected results uses none of it.
+The first attempts for all causes, together, always begin.
 """
 
 
@@ -70,34 +71,21 @@ class _Accused:
     repeated: Repeated
     """All attempts so far."""
     oracle: TargetTrace | None
-    run_starved: RunStarved | None
-    judgement: Judgement
-    """The judgement of all attempts so far."""
+    cause: str
+    """The cause of its finding; its own id for a conversation that broke off."""
+    try_count: int
+    """How often it was run, or was to be."""
 
     @property
-    def attempt_count(self) -> int:
-        return len(self.repeated.attempts)
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether another attempt would change nothing."""
-        return self.judgement.confirmation == Confirmation.CLEARED or self.attempt_count >= ATTEMPTS
-
-    @property
-    def differs(self) -> bool:
-        """Whether the result is a difference, and not a conversation that broke off."""
-        return self.judgement.outcome == Outcome.DIVERGES
-
-    @property
-    def is_confirmed(self) -> bool:
-        return self.judgement.confirmation == Confirmation.CONFIRMED
+    def key(self) -> tuple[str, str]:
+        """Equal for results of one target that have one cause."""
+        return (self.target.name, self.cause)
 
     def add(self, events: Sequence[Event]) -> None:
         """Judge the events of a further attempt, if there are any."""
+        self.try_count += 1
         if events:
-            self.repeated = with_attempt(
-                self.repeated, self.as_driven, self.info, events, self.oracle, self.run_starved
-            )
+            self.repeated = with_attempt(self.repeated, self.as_driven, self.info, events, self.oracle)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -107,16 +95,11 @@ class Rerun:
     plan: RunPlan
     folder: RunFolder
     watcher: Watcher
-    entries: Sequence[SourcedEntry]
-    """The known differences."""
-    today: date
-    """The date for judging the expiry of expectations."""
     cluster: Cluster | None = None
     """The cluster whose executors drive the targets; None if this machine does."""
     _lost: dict[str, str] = field(default_factory=dict, init=False)
     """By target name, why the target could not be started again."""
-    _has_begun: bool = field(default=False, init=False)
-    """Whether any unexpected result was run again."""
+    _has_said: bool = field(default=False, init=False)
 
     async def repeat(self) -> bool:
         """Run every scenario as often as the plan says, target by target; return False if interrupted."""
@@ -135,100 +118,89 @@ class Rerun:
     async def confirm(
         self, judged: JudgedTargets, checked: CheckedRun, *, time_s: float
     ) -> tuple[JudgedTargets, bool]:
-        """Run the scenarios with unexpected results again.
+        """Run scenarios with unexpected results again, one for each cause.
 
-        Scenarios with differences are run one at a time. The first differences of distinct causes get all
-        their attempts before any other, so that some accusations are certain even if time is short. Each of
-        the other differences is run a second time before any is run a third time: two occurrences decide it.
-        Conversations that broke off or were starved accuse nobody: they are first run again together, then
-        alone.
+        In the first round one scenario of every cause is run, all of a target together. After that they run
+        alone: of each cause that was not shown again, the next scenario, and in the end those that showed it
+        once and once did not.
 
         Args:
             judged: all attempts so far.
             checked: the results of these attempts.
-            time_s: for how many seconds attempts at differences may begin, and after that attempts at
-                conversations that broke off or were starved; the very first attempt always begins.
+            time_s: for how many seconds rounds after the first may begin.
 
         Returns:
             All attempts, including the further ones; and False if the run was interrupted.
         """
-        first, differing, others = self._accused(judged, checked)
-        if not any((first, differing, others)):
+        accused = self._accused(judged, checked)
+        if not accused:
             return judged, True
-        accusing = (first[:FIRST_CAUSES], first[FIRST_CAUSES:], differing)
+        until_s = _now_s() + time_s
+        why = f"the {time_s:.0f} s for it had passed"
         is_whole = True
         try:
-            until_s = _now_s() + time_s
-            for accused in accusing:
-                await self._show_again(accused, until_s)
-            await self._show_again(others, _now_s() + time_s, together=True)
+            await self._run_batches(_by_target(_due(accused)))
+            self._say_confirmed(accused)
+            while due := self._due_again(accused):
+                if not await self._run_batches([[each] for each in due], until_s):
+                    break
+                self._say_confirmed(accused)
         except asyncio.CancelledError:
-            is_whole = False
-        why = f"the {time_s:.0f} s for it had passed" if is_whole else "interrupted"
-        for accused in (*accusing, others):
-            self._leave(accused, why)
-        return _with_attempts(judged, [*first, *differing, *others]), is_whole
+            is_whole, why = False, "interrupted"
+        self._leave(_due(accused), why)
+        return _with_attempts(judged, accused), is_whole
 
-    async def _show_again(
-        self, accused: Sequence[_Accused], until_s: float, *, together: bool = False
-    ) -> None:
-        for number in range(2, ATTEMPTS + 1):
-            due = [each for each in accused if each.attempt_count == number - 1 and not each.is_settled]
-            # A confirmed difference is decided already, so its further attempts come last.
-            due.sort(key=lambda each: each.is_confirmed)
-            batches = _by_target(due) if together and number == 2 else [[each] for each in due]
-            if not await self._round(batches, number, until_s):
-                return
+    def _say_confirmed(self, accused: Sequence[_Accused]) -> None:
+        """Say, once, which result is the first to be confirmed; reports come later."""
+        confirmed = confirmed_causes(each.repeated for each in accused)
+        found = next((each for each in accused if each.key in confirmed), None)
+        if found is not None and not self._has_said:
+            self._has_said = True
+            text = Lasting(f"confirmed: {found.script.id} differs again")
+            self.watcher.target_says(found.target.name, text)
+
+    def _due_again(self, accused: Sequence[_Accused]) -> Sequence[_Accused]:
+        return [each for each in _due(accused) if each.target.name not in self._lost]
 
     def _real_targets(self) -> Iterator[Target]:
         return (target for target in self.plan.targets if not is_reference(target.spec))
 
-    def _accused(self, judged: JudgedTargets, checked: CheckedRun) -> tuple[Sequence[_Accused], ...]:
-        """Choose what is run again: the first difference of each cause, other differences, and the rest."""
+    def _accused(self, judged: JudgedTargets, checked: CheckedRun) -> Sequence[_Accused]:
+        """Return the results that accuse somebody, or that are open."""
         targets = {target.name: target for target in self._real_targets()}
         chosen = [
             each
             for each in checked.judgements
             if each.target in targets and is_accusation(each) and TARGET_LOST not in each.reason
         ]
-        measures = self._measures(chosen)
+        oracles = self._oracles(chosen)
         attempts = {(name, one.scenario_id): one for name, of_target in judged.items() for one in of_target}
-        causes = {(one.target, one.scenario_id): one.cause for one in checked.differences if one.ordinal == 0}
-        reported: set[object] = set()
-        first: list[_Accused] = []
-        differing: list[_Accused] = []
-        others: list[_Accused] = []
-        for each in chosen:
-            cause = (each.target, causes.get((each.target, each.scenario_id), each.scenario_id))
-            oracle, run_starved = measures.get(each.target, (None, None))
-            one = _Accused(
+        heads = [one for one in checked.differences if one.ordinal == 0]
+        causes = {(one.target, one.scenario_id): one.cause for one in heads}
+        # What ended a broker did so twice already.
+        ended = {(one.target, one.scenario_id) for one in heads if one.actual == BROKER_ENDED_WORDS}
+        return [
+            _Accused(
                 target=targets[each.target],
                 script=self.plan.scripts[each.scenario_id],
                 as_driven=self._as_driven(each),
                 info=target_info(self.folder, each.target),
                 repeated=attempts[each.target, each.scenario_id],
-                oracle=oracle,
-                run_starved=run_starved,
-                judgement=each,
+                oracle=oracles.get(each.target),
+                cause=causes.get((each.target, each.scenario_id), each.scenario_id),
+                try_count=len(attempts[each.target, each.scenario_id].attempts),
             )
-            if one.differs:
-                # Results of the same cause most likely show the same fault.
-                (differing if cause in reported else first).append(one)
-                reported.add(cause)
-            else:
-                others.append(one)
-        return first, differing, others
+            for each in chosen
+            if (each.target, each.scenario_id) not in ended
+        ]
 
-    def _measures(self, chosen: Sequence[Judgement]) -> Mapping[str, tuple[TargetTrace, RunStarved]]:
-        """Return, by target, its reference's events in the chosen scenarios, and a function to starve it."""
+    def _oracles(self, chosen: Sequence[Judgement]) -> Mapping[str, TargetTrace]:
+        """Return, by target, its reference's events in the chosen scenarios."""
         known = frozenset(self.folder.targets())
         oracles = {each.target: each.oracle for each in chosen if each.oracle and each.oracle in known}
         return {
-            target: (
-                read_first_attempts(
-                    self.folder, oracle, {each.scenario_id for each in chosen if each.target == target}
-                ),
-                starved_runner(self.folder, oracle),
+            target: read_first_attempts(
+                self.folder, oracle, {each.scenario_id for each in chosen if each.target == target}
             )
             for target, oracle in oracles.items()
         }
@@ -238,44 +210,31 @@ class Rerun:
         script = self.plan.scripts[one.scenario_id]
         return script if settings is None else fitted(script, settings)
 
-    async def _round(self, batches: Sequence[Sequence[_Accused]], number: int, until_s: float) -> bool:
-        """Run each batch once more; return whether there was time for all. The first batch always runs."""
-        due = [each for batch in batches for each in batch]
-        counts = Counter(each.target.name for each in due)
-        targets = {each.target.name: each.target for each in due}
-        watchers = {name: self._begin(targets[name], number, count) for name, count in counts.items()}
+    async def _run_batches(self, batches: Sequence[Sequence[_Accused]], until_s: float = inf) -> bool:
+        """Run each batch once more; return whether there was time for all."""
+        counts = Counter((each.target.name, each.try_count + 1) for batch in batches for each in batch)
+        targets = {each.target.name: each.target for batch in batches for each in batch}
+        watchers = {key: self._begin(targets[key[0]], key[1], count) for key, count in counts.items()}
         for batch in batches:
-            target = batch[0].target
+            target, number = batch[0].target, batch[0].try_count + 1
             if target.name in self._lost:
                 continue
-            if self._has_begun and _now_s() >= until_s:
+            if _now_s() >= until_s:
                 return False
-            self._has_begun = True
             recorded: list[Event] = []
             try:
                 scripts = tuple(each.script for each in batch)
                 packing = self._configs_of(target)
-                await self._run(target, scripts, number, watchers[target.name], recorded, packing)
+                await self._run(target, scripts, number, watchers[target.name, number], recorded, packing)
             finally:
                 for one in batch:
                     one.add([event for event in recorded if event.scenario_id == one.script.id])
-            for one in batch:
-                one.judgement = self._judged_again(one)
         return True
-
-    def _judged_again(self, one: _Accused) -> Judgement:
-        """Judge all attempts so far, to find out whether and when another is due."""
-        infos = {one.target.name: one.info}
-        checked = set_against([one.repeated], infos, entries=self.entries, baseline=None, today=self.today)
-        return checked.judgements[0]
 
     def _configs_of(self, target: Target) -> Packing | None:
         """Return the properties that the run gave its scenarios: a fault may occur only with them."""
         configs = self.folder.read_broker_configs().get(target.name)
         return None if configs is None else Packing(configs=configs)
-
-    def _properties_of(self, target: Target) -> Mapping[str, str]:
-        return self.plan.broker_properties if Capability.BROKER_CONFIG in target.capabilities else {}
 
     def _begin(self, target: Target, number: int, count: int) -> "_AgainWatcher":
         watcher = _AgainWatcher(watcher=self.watcher, name=f"{target.name}, attempt {number}")
@@ -314,37 +273,37 @@ class Rerun:
                     logs=logs if len(scripts) > 1 else logs / scripts[0].id.replace("/", "."),
                 ),
                 watcher=watcher,
-                base_config=self._properties_of(target),
+                base_config=self.plan.properties_of(target),
                 packing=packing,
                 admission=Admission(frozenset(), jobs=self.plan.limits.jobs),
             )
             try:
-                drives = drive.run if self.cluster is None else partial(self.cluster.drive, drive)
+                alone = drives_of(target, drive)
+                drives = alone if self.cluster is None else partial(self.cluster.drive, drive)
                 lost = (await drives(scripts)).lost
             except TargetError as error:
                 lost = str(error).partition("\n")[0]
+            except Exception as error:  # noqa: BLE001 - a fault of the harness in an attempt loses no verdict
+                lost = f"the harness failed: {error!r}"
             if lost is not None:
                 self._lost[target.name] = lost
 
     def _leave(self, accused: Sequence[_Accused], why: str) -> None:
-        """Record, with the reason, which results were not run again as often as was due."""
+        """Record, with the reason, which results were not run again although that was due."""
         for one in accused:
-            if one.is_settled:
-                continue
             lost = self._lost.get(one.target.name)
-            name = attempt_name(one.target.name, one.attempt_count + 1)
+            name = attempt_name(one.target.name, one.try_count + 1)
             with EventWriter(self.folder.events(name)) as writer:
-                recorder = Recorder(
-                    run_id=self.plan.run_id,
-                    target=one.target.name,
-                    script=one.script,
-                    canonicaliser=Canonicaliser(groups={}),
-                    write=writer.write,
-                    now_ms=lambda: 0.0,
-                )
                 one.repeated = replace(one.repeated, missing=f"{TARGET_LOST}{lost}" if lost else why)
                 note = f"{NO_FURTHER_ATTEMPT}{one.repeated.missing}"
-                recorder.note(EventKind.ABANDONED, EventPosition(step=-1), note)
+                note_alone(
+                    one.script,
+                    EventKind.ABANDONED,
+                    note,
+                    run_id=self.plan.run_id,
+                    target=one.target.name,
+                    write=writer.write,
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -373,6 +332,20 @@ def time_for_confirming(plan: RunPlan, drive_s: float) -> float:
 
 def _now_s() -> float:
     return asyncio.get_running_loop().time()
+
+
+def _due(accused: Sequence[_Accused]) -> Sequence[_Accused]:
+    """Return the result to run again for each cause: the first that was run least often.
+
+    A cause that was shown again is settled. So is a result that went as it should after a starved attempt.
+    """
+    confirmed = confirmed_causes(each.repeated for each in accused)
+    due: dict[tuple[str, str], _Accused] = {}
+    for each in accused:
+        is_done = each.key in confirmed or each.try_count >= ATTEMPTS or was_excused(each.repeated)
+        if not is_done and (each.key not in due or each.try_count < due[each.key].try_count):
+            due[each.key] = each
+    return tuple(due.values())
 
 
 def _by_target(accused: Sequence[_Accused]) -> Sequence[Sequence[_Accused]]:

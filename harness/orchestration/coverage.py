@@ -1,15 +1,11 @@
-"""How much of the catalogue is exercised: by the scripts alone, or by a run on each of its targets."""
+"""How much of the catalogue the scripts exercise, and any coverage as JSON."""
 
 from collections import defaultdict
 from collections.abc import Mapping
-from pathlib import Path
 
-from harness.report.model.coverage import ClauseLine, Coverage, coverage_of_rows
-from harness.report.model.tables import read_rows
+from harness.report.model.coverage import Coverage, line_of
 from harness.scenario.script import Script
-from harness.spark.rows import ClauseCoverage
 from harness.trace.clause import Clause
-from harness.trace.files import RunFolder
 
 
 def static_coverage(clauses: Mapping[str, Clause], scripts: Mapping[str, Script]) -> Coverage:
@@ -18,35 +14,8 @@ def static_coverage(clauses: Mapping[str, Clause], scripts: Mapping[str, Script]
     for script in scripts.values():
         for name in script.clauses:
             naming[name].append(script.id)
-    return Coverage(
-        subject="the scripts",
-        targets=(),
-        lines=tuple(
-            ClauseLine(
-                clause=clause.id,
-                section_title=clause.section_title,
-                statement=clause.statement,
-                exclusion=clause.exclusion,
-                reason=clause.reason,
-                scenario_ids=tuple(sorted(naming[clause.id])),
-                standings={},
-            )
-            for clause in clauses.values()
-        ),
-    )
-
-
-def run_coverage(run_dir: Path) -> Coverage:
-    """Return a run's coverage of the catalogue that is stored with it.
-
-    Raises:
-        TraceError: the folder is not a run's.
-        ReportError: the run's tables were not built.
-    """
-    header = RunFolder(run_dir).read_run()
-    rows = read_rows(run_dir, "clause_coverage", ClauseCoverage)
-    targets = sorted({row.target for row in rows if row.run_id == header.run_id})
-    return coverage_of_rows(header.run_id, targets, rows)
+    lines = tuple(line_of(clause, naming[clause.id], {}) for clause in clauses.values())
+    return Coverage(subject="the scripts", targets=(), lines=lines)
 
 
 def coverage_to_json(coverage: Coverage) -> dict[str, object]:

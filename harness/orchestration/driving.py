@@ -2,8 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+import traceback
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
@@ -11,17 +12,17 @@ from typing import Final
 from harness.capacity import machine
 from harness.diff.target_pattern import is_reference
 from harness.orchestration.background import BackgroundError, in_background
-from harness.orchestration.fetching import Fetches, fetching
+from harness.orchestration.first_look import FirstLook
 from harness.orchestration.needs import with_needs
 from harness.orchestration.on_cluster import Cluster
 from harness.orchestration.packings import packings
 from harness.orchestration.plan import RunPlan
-from harness.orchestration.shares import divided_group
-from harness.orchestration.target_record import TargetRecord, Trace, header_of
+from harness.orchestration.reviving import drives_of
+from harness.orchestration.target_record import TargetRecord, Trace
 from harness.results.exit_code import ENDED_COMPLETE, ENDED_INTERRUPTED
 from harness.runner.admission import Admission
 from harness.runner.drive import Drive, DriveSinks
-from harness.runner.recorder import EventPosition, Recorder
+from harness.runner.recorder import header_of, note_alone
 from harness.runner.sharing import Packing, brokers_json
 from harness.runner.watcher import Unwatched, Watcher
 from harness.scenario.fitting import fitted
@@ -29,7 +30,6 @@ from harness.scenario.script import Script
 from harness.targets.base.interface import BrokerDescription, Capability, Target, TargetError
 from harness.targets.base.nonsense import blaming_target
 from harness.targets.reference.oracle import Oracle, is_same_profile, oracle_for
-from harness.trace.canonical import Canonicaliser
 from harness.trace.events import TARGET_LOST, EventKind
 from harness.trace.files import EventWriter, RunFolder
 
@@ -47,6 +47,44 @@ class DriveReport:
     """`complete`, `interrupted`, or `target lost: …`, as written in the footer."""
     drive_ms: Mapping[str, float]
     """By target name, the duration of its drive in milliseconds."""
+
+
+class Fetches:
+    """The downloads of a run's targets, started together; a target is driven once its own has finished."""
+
+    def __init__(self, tasks: dict[str, asyncio.Task[None]]) -> None:
+        self._tasks = tasks
+
+    async def of(self, target: Target) -> None:
+        """Wait until a target's download has finished; return at once for a target that has none.
+
+        Raises:
+            TargetError: the download failed.
+        """
+        if (task := self._tasks.get(target.name)) is not None:
+            await asyncio.shield(task)
+
+
+@asynccontextmanager
+async def fetching(targets: Sequence[Target], tell: Callable[[str, str], None]) -> AsyncIterator[Fetches]:
+    """Start the downloads of some targets, and cancel the unfinished ones on leaving.
+
+    Args:
+        targets: the targets that will be driven.
+        tell: called with a target's name and a text about the progress of its download.
+    """
+
+    async def fetch(target: Target) -> None:
+        await target.fetch(lambda text: tell(target.name, text))
+
+    tasks = {target.name: asyncio.create_task(fetch(target)) for target in targets}
+    try:
+        yield Fetches(tasks)
+    finally:
+        for task in tasks.values():
+            task.cancel()
+        # If the run was interrupted, nobody awaited some downloads: their failures do not matter.
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -67,8 +105,10 @@ class RunDrive:
     """By target, the task that drives its oracle and returns the oracle's name."""
     _beside: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup, init=False)
     """The tasks that drive references while brokers are driven."""
+    _look: FirstLook = field(init=False)
 
     def __post_init__(self) -> None:
+        self._look = FirstLook(plan=self.plan, folder=self.folder, watcher=self.watcher)
         if self.cluster is not None:
             self._one_in_background = nullcontext()
 
@@ -96,6 +136,9 @@ class RunDrive:
                 await self._settle_oracle_of(target)
         except asyncio.CancelledError:
             interrupted = True
+        suspects = {each.name: [*map(str, each.suspects)] for each in self._records.values() if each.suspects}
+        if suspects:
+            self.folder.write_suspects(suspects)
         return DriveReport(
             ended=ENDED_INTERRUPTED if interrupted else self._ended(),
             drive_ms={record.name: record.drive_ms for record in self._records.values()},
@@ -105,10 +148,9 @@ class RunDrive:
         """Find which scripts may share brokers, and write the result to the run's folder."""
         scripts = tuple(self.plan.scripts.values())
         self._packings = packings(scripts, targets, merges=self.plan.merges_configs)
-        reported = brokers_json if self.cluster is None else partial(brokers_json, divided=divided_group)
         self.folder.write_brokers(
             {
-                target.name: reported(scripts, target.capabilities, self._packings[target.name])
+                target.name: brokers_json(scripts, target.capabilities, self._packings[target.name])
                 for target in targets
                 if Capability.BROKER_CONFIG in target.capabilities
             }
@@ -196,21 +238,17 @@ class RunDrive:
         record = self._records[name] = TargetRecord(name=name)
         with EventWriter(self.folder.events(name)) as writer:
             trace = Trace(writer=writer, record=record)
-
-            def broker_ready(description: BrokerDescription, start_ms: float) -> None:
-                record.descriptions.append(description)
-                record.headers.append(header_of(self.plan.run_id, name, description, start_ms))
-                self.folder.write_headers(name, record.headers)
-                self._foresee_oracle(target, record)
-
+            ready = partial(self._broker_ready, target, record)
             drive = Drive(
                 run_id=self.plan.run_id,
                 target=target,
                 target_name=name,
                 limits=self.plan.limits,
-                sinks=DriveSinks(write=trace.write, broker_ready=broker_ready, logs=self.folder.logs(name)),
-                watcher=self.watcher,
-                base_config=self._properties_of(target) if base_config is None else base_config,
+                sinks=DriveSinks(
+                    write=trace.write, broker_ready=ready, logs=self.folder.logs(name), hear=self._look.hear
+                ),
+                watcher=self._look,
+                base_config=self.plan.properties_of(target) if base_config is None else base_config,
                 packing=self._packings.get(name),
                 fits=self.plan.against is None,
                 with_needs=with_needs,
@@ -221,10 +259,12 @@ class RunDrive:
             self._note_rest(name, chosen, trace)
             try:
                 await self._fetches.of(target)
-                drives = drive.run if self.cluster is None else partial(self.cluster.drive, drive)
+                alone = drives_of(target, drive)
+                drives = alone if self.cluster is None else partial(self.cluster.drive, drive)
                 result = await drives(tuple(chosen.values()))
                 record.drive_ms = result.drive_ms
                 record.lost = record.lost or result.lost or trace.full
+                record.suspects = result.suspects
                 self._describe_none(record, target, "no scenario wants a broker of it")
             except TargetError as error:
                 record.lost = str(error).partition("\n")[0]
@@ -234,15 +274,33 @@ class RunDrive:
             except asyncio.CancelledError:
                 self._abandon_rest(record, target, trace, ENDED_INTERRUPTED, why=_NO_BROKER_YET)
                 raise
+            except Exception as error:  # noqa: BLE001 - a fault of the harness with one target takes no other's verdict
+                why = record.lost = f"the harness failed: {error!r}"
+                logs = self.folder.logs(name)
+                logs.mkdir(parents=True, exist_ok=True)
+                (logs / "harness-error.txt").write_text(traceback.format_exc())
+                drive.admission.settle(name)
+                self._abandon_rest(record, target, trace, why, why=why, kind=EventKind.HARNESS_ERROR)
 
-    def _properties_of(self, target: Target) -> Mapping[str, str]:
-        is_ours = Capability.BROKER_CONFIG in target.capabilities and not is_reference(target.spec)
-        return self.plan.broker_properties if is_ours else {}
+    def _broker_ready(
+        self, target: Target, record: TargetRecord, description: BrokerDescription, start_ms: float
+    ) -> None:
+        record.descriptions.append(description)
+        record.headers.append(header_of(self.plan.run_id, record.name, description, start_ms))
+        self.folder.write_headers(record.name, record.headers)
+        self._foresee_oracle(target, record)
 
     def _abandon_rest(
-        self, record: TargetRecord, target: Target, trace: Trace, note: str, *, why: str
+        self,
+        record: TargetRecord,
+        target: Target,
+        trace: Trace,
+        note: str,
+        *,
+        why: str,
+        kind: EventKind = EventKind.ABANDONED,
     ) -> None:
-        """Record every scenario that was not begun as abandoned.
+        """Record every scenario that was not begun as abandoned, or as an error of the harness.
 
         Args:
             record: the record of the target.
@@ -250,13 +308,13 @@ class RunDrive:
             trace: receives a note for each scenario that has no event in it.
             note: the text of that note.
             why: why there is no broker to describe, if there is none.
+            kind: what the note is.
         """
         self._describe_none(record, target, why)
         for script in self.plan.scripts.values():
             if script.id in trace.reported_of:
                 continue
-            recorder = self._bare_recorder(record.name, script, trace)
-            recorder.note(EventKind.ABANDONED, EventPosition(step=-1), note)
+            self._note(record.name, script, trace, kind, note)
 
     def _describe_none(self, record: TargetRecord, target: Target, why: str) -> None:
         """Record why there was no broker to describe, if there was none."""
@@ -274,15 +332,8 @@ class RunDrive:
         record.headers.append(header_of(self.plan.run_id, record.name, nothing, 0.0))
         self.folder.write_headers(record.name, record.headers)
 
-    def _bare_recorder(self, name: str, script: Script, trace: Trace) -> Recorder:
-        return Recorder(
-            run_id=self.plan.run_id,
-            target=name,
-            script=script,
-            canonicaliser=Canonicaliser(groups={}),
-            write=trace.write,
-            now_ms=lambda: 0.0,
-        )
+    def _note(self, name: str, script: Script, trace: Trace, kind: EventKind, note: str) -> None:
+        note_alone(script, kind, note, run_id=self.plan.run_id, target=name, write=trace.write)
 
     async def _settle_oracle_of(self, target: Target) -> None:
         """Set what a target is compared with: its profile's reference, or the one that the plan names."""
@@ -340,8 +391,7 @@ class RunDrive:
         """Record every scenario that a reference does not run as not applicable: no target needs it."""
         for script in self.plan.scripts.values():
             if script.id not in chosen:
-                recorder = self._bare_recorder(name, script, trace)
-                recorder.note(EventKind.NOT_APPLICABLE, EventPosition(step=-1), _NOBODY_COMPARED)
+                self._note(name, script, trace, EventKind.NOT_APPLICABLE, _NOBODY_COMPARED)
 
     def _name_of(self, oracle: Oracle) -> str:
         """Return the name of an equal reference among the plan's targets, or else the oracle's."""

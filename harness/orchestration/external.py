@@ -15,20 +15,28 @@ from harness.targets.base.layout import Endpoint, Layout
 from harness.targets.external.guard import Guard
 from harness.targets.external.namespace import MARK, Namespace, TopicNames
 from harness.targets.external.run_namespace import RunNamespace
+from harness.targets.external.target import ExternalTarget
 
 
-def announcement(target: Target, *, topics: str = f"{len(CONFORMANCE_TOPICS)} topics") -> str:
+def announcement(target: Target, *, topics: str | None = None) -> str:
     """Return a line that says what a run creates on an external broker, and what becomes of it.
 
     Args:
         target: an external broker.
-        topics: which topics are created.
+        topics: which topics are created; by default those of scenarios that nothing stands in for.
     """
+    existing = _existing(target)
+    made = topics or f"{len(CONFORMANCE_TOPICS) - len(existing)} topics"
+    read = f", reads {', '.join(existing.values())}" if existing else ""
     return (
-        f"{target.spec} is an external broker: the run makes groups, {topics} and "
-        f"transactional ids, all called {MARK}…, touches nothing else, and deletes them at the end "
+        f"{target.spec} is an external broker: the run makes groups, {made} and "
+        f"transactional ids, all called {MARK}…{read}, touches nothing else, and deletes them at the end "
         "(Kafka itself forgets transactional ids); --dry-run lists it"
     )
+
+
+def _existing(target: Target) -> Mapping[str, str]:
+    return target.stated.topics if isinstance(target, ExternalTarget) else {}
 
 
 def tap_announcement(target: Target) -> str:
@@ -40,12 +48,21 @@ def tap_announcement(target: Target) -> str:
     )
 
 
-def outline(run_id: str) -> Iterator[str]:
-    """List the prefix of the names that a run creates, and its topics."""
-    namespace = Namespace.new(run_id)
+def outline(run_id: str, existing: Mapping[str, str] | None = None) -> Iterator[str]:
+    """List the prefix of the names that a run creates, and its topics.
+
+    Args:
+        run_id: the run's id.
+        existing: topics that are there, by the scenarios' names for them.
+    """
+    namespace = Namespace.new(run_id, existing=existing)
     yield f"prefix: {namespace.prefix} (time and random part are new in each run)"
     for name, count in CONFORMANCE_TOPICS.items():
-        yield f"topic: {namespace.topic(name)}, {count} partitions"
+        real = namespace.topic(name)
+        is_made = namespace.owns(real)
+        yield (
+            f"topic: {real}, {count} partitions" if is_made else f"topic: {real}, which is there, for {name}"
+        )
 
 
 def dry_run(target: Target, scripts: Mapping[str, Script], *, run_id: str) -> Iterator[str]:
@@ -56,13 +73,14 @@ def dry_run(target: Target, scripts: Mapping[str, Script], *, run_id: str) -> It
         scripts: the scripts to run, by scenario id.
         run_id: the run's id.
     """
-    run_namespace = _unasked(run_id)
+    existing = _existing(target)
+    run_namespace = _unasked(run_id, existing)
     refused = {
         script.id: why for script in scripts.values() if (why := _why_not(script, target, run_namespace))
     }
     carried_out = [script for script in scripts.values() if script.id not in refused]
     yield announcement(target)
-    yield from outline(run_id)
+    yield from outline(run_id, existing)
     names = sum(len(group_names(script)) for script in carried_out)
     yield f"scenarios: at most {len(carried_out)} of {len(scripts)}"
     yield f"groups and transactional ids: {names}"
@@ -80,9 +98,9 @@ def _why_not(script: Script, target: Target, run_namespace: RunNamespace) -> str
     return why_not_harmless(script, run_namespace)
 
 
-def _unasked(run_id: str) -> RunNamespace:
+def _unasked(run_id: str, existing: Mapping[str, str]) -> RunNamespace:
     """Return the run namespace for a broker that no request was sent to yet."""
-    namespace = Namespace.new(run_id)
+    namespace = Namespace.new(run_id, existing=existing)
     return RunNamespace(
         namespace=namespace,
         guard=Guard(namespace=namespace),

@@ -1,4 +1,4 @@
-"""The judgement of a run: from its traces and scripts to judgements and differences on file."""
+"""The judgement of a run: from its traces and scripts to results on file, and from those to today's."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -6,24 +6,25 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from harness.diff.check import CheckedRun, TargetTrace, judge_target, set_against
+from harness.diff.check import CheckedRun, TargetTrace, judge_target, set_against, stored_against
 from harness.diff.compare import Departures
 from harness.diff.expectations import SourcedEntry, check_scenarios, load_expectations
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
 from harness.diff.repeats import Repeated
-from harness.orchestration.starving import starved_runner
+from harness.orchestration.stored_judgements import keep_judgements, refuse_unjudged, stored_judgements
 from harness.results.baseline import BY_OPTION, BaselineData, keep_baseline, results_against
-from harness.results.errors import ReportError
 from harness.results.exit_code import ExitCode, exit_code, worst
-from harness.runner.recorder import EventPosition, Recorder
+from harness.results.run_kinds import open_folder
+from harness.results.stored_data import ReportError
+from harness.runner.recorder import note_alone
 from harness.scenario.errors import ScenarioError
 from harness.scenario.fitting import fitted
 from harness.scenario.script import Script, script_from_json
-from harness.trace.canonical import Canonicaliser
+from harness.targets.external.settings import read_assumed
 from harness.trace.completeness import refuse_lost_events
-from harness.trace.events import Event, EventKind, RunFooter
-from harness.trace.files import RunFolder, read_events, read_records, write_records
+from harness.trace.events import Event, EventKind, RunFooter, RunKind
+from harness.trace.files import RunFolder, read_events, read_records
 from harness.trace.schema import TraceError, json_object
 from harness.workers import workers
 
@@ -43,6 +44,7 @@ def judge_run(
     baseline: Path | None,
     today: date,
     checked: CheckedRun | None = None,
+    is_from_traces: bool = False,
 ) -> CheckedRun:
     """Judge a recorded run, and write the results beside its traces.
 
@@ -53,6 +55,7 @@ def judge_run(
         baseline: an earlier run's folder, or None.
         today: the date for judging the expiry of expectations.
         checked: the results with the same expectations and baseline, if no trace was added since.
+        is_from_traces: as in `check_folder`.
 
     Raises:
         TraceError: a file of the run is damaged.
@@ -62,19 +65,12 @@ def judge_run(
     entries = read_expectations(expectation_files, catalogue)
     before = read_baseline(baseline)
     if checked is None:
-        checked = check_folder(folder, entries=entries, baseline=before, today=today)
+        checked = check_folder(
+            folder, entries=entries, baseline=before, today=today, is_from_traces=is_from_traces
+        )
     keep_judgements(folder, checked)
     keep_baseline(folder.path, None if baseline is None else _compared_with(baseline, before or (), checked))
     return checked
-
-
-def keep_judgements(folder: RunFolder, checked: CheckedRun) -> None:
-    """Write the results of judging a run beside its traces."""
-    write_records(folder.alignments, checked.alignments)
-    write_records(folder.judgements, checked.judgements)
-    write_records(folder.differences, checked.differences)
-    if checked.attempts or folder.attempts.exists():
-        write_records(folder.attempts, checked.attempts)
 
 
 def _compared_with(path: Path, before: Sequence[Judgement], checked: CheckedRun) -> BaselineData:
@@ -91,12 +87,25 @@ def check_folder(
     entries: Sequence[SourcedEntry],
     baseline: Sequence[Judgement] | None,
     today: date,
+    is_from_traces: bool = False,
 ) -> CheckedRun:
-    """Judge a recorded run without changing its folder.
+    """Apply expectations and a baseline to the results that a run stored, without changing its folder.
+
+    Args:
+        folder: the run's folder.
+        entries: the known differences.
+        baseline: an earlier run's judgements, or None.
+        today: the date by which expiry is judged.
+        is_from_traces: whether to judge its traces, as is done for a run that was stopped before its results
+            were stored.
 
     Raises:
         TraceError: a file of the run is damaged.
     """
+    stored = None if is_from_traces else stored_judgements(folder)
+    if stored is not None:
+        infos = {name: target_info(folder, name) for name in folder.targets()}
+        return stored_against(stored, infos, entries=entries, baseline=baseline, today=today)
     return check_judged(folder, judge_folder(folder), entries=entries, baseline=baseline, today=today)
 
 
@@ -172,10 +181,9 @@ def _judge_share(folder: RunFolder, share: Sequence[str]) -> dict[str, list[Repe
     for name in share:
         trace = trace_of(name)
         oracle = trace_of(trace.info.oracle) if trace.info.oracle in known else None
-        run_starved = None if oracle is None else starved_runner(folder, oracle.info.target)
         settings = imposed_settings(folder, name)
         as_driven = scripts if settings is None else [fitted(script, settings) for script in scripts]
-        judged[name] = judge_target(as_driven, trace, oracle, departures, run_starved)
+        judged[name] = judge_target(as_driven, trace, oracle, departures)
     return judged
 
 
@@ -185,11 +193,19 @@ def imposed_settings(folder: RunFolder, name: str) -> Mapping[str, str] | None:
         header = folder.read_headers(other)[0]
         is_alone = header.oracle is not None and header.oracle.endswith(f"-as-{other}")
         if header.spec.startswith(EXTERNAL) and is_alone and name in (other, header.oracle):
-            where = f"`broker_config` of {folder.headers_json(other)}"
-            return {
-                name: str(value) for name, value in json_object(header.broker_config, where=where).items()
-            }
+            return broker_settings(folder, other)
     return None
+
+
+def broker_settings(folder: RunFolder, target: str) -> Mapping[str, str]:
+    """Return the settings of a target's first broker.
+
+    Raises:
+        TraceError: its record is damaged.
+    """
+    where = f"`broker_config` of {folder.headers_json(target)}"
+    found = json_object(folder.read_headers(target)[0].broker_config, where=where)
+    return {name: str(value) for name, value in found.items()}
 
 
 def read_expectations(paths: Sequence[Path], catalogue: frozenset[str]) -> tuple[SourcedEntry, ...]:
@@ -212,27 +228,13 @@ def read_baseline(folder: Path | None) -> tuple[Judgement, ...] | None:
     """
     if folder is None:
         return None
-    judgements = RunFolder(folder).judgements
-    if not judgements.is_file():
-        raise ReportError(
-            f"{folder} cannot be the baseline: it is not a run's folder, or its run was not judged"
-        )
-    found = read_records(Judgement, judgements)
-    _refuse_unjudged(RunFolder(folder), found)
+    run = open_folder(folder, RunKind.SUITES)
+    if not run.judgements.is_file():
+        raise ReportError(f"{folder} cannot be the baseline: its run was not judged")
+    run.read_run()
+    found = read_records(Judgement, run.judgements)
+    refuse_unjudged(run, found)
     return found
-
-
-def _refuse_unjudged(folder: RunFolder, judgements: Sequence[Judgement]) -> None:
-    """Raise TraceError if a judgement is missing: there is one for each scenario with each target."""
-    if not folder.scripts_json.is_file():
-        return
-    judged = {(each.target, each.scenario_id) for each in judgements}
-    recorded = {(target, name) for target in folder.targets() for name in folder.read_scripts()}
-    if missing := recorded - judged:
-        raise TraceError(
-            f"{folder.judgements}: {len(missing)} of {len(recorded)} judgements are missing; "
-            f"`kafka-conformance report {folder.path}` judges the run again"
-        )
 
 
 def judge_run_again(
@@ -241,12 +243,21 @@ def judge_run_again(
     expectation_files: Sequence[Path],
     catalogue: frozenset[str],
     baseline: Path | None,
+    is_from_traces: bool = False,
 ) -> ExitCode:
-    """Judge a stored run with today's expectations, and return the exit code of a process that ran it.
+    """Apply today's expectations to a stored run, and return the exit code of a process that ran it.
+
+    Args:
+        folder: the run's folder.
+        expectation_files: the known differences.
+        catalogue: all existing scenario ids.
+        baseline: an earlier run's folder, or None.
+        is_from_traces: as in `check_folder`.
 
     Raises:
         TraceError: the run ended in order but has lost events since, or a file is damaged.
     """
+    folder.read_run()
     refuse_lost_events(folder)
     checked = judge_run(
         folder,
@@ -254,6 +265,7 @@ def judge_run_again(
         catalogue=catalogue,
         baseline=baseline,
         today=datetime.now(UTC).date(),
+        is_from_traces=is_from_traces,
     )
     return ending(checked, catalogue=catalogue, footer=folder.read_footer())
 
@@ -300,15 +312,14 @@ def _cut_short(trace: TargetTrace, scripts: Sequence[Script]) -> TargetTrace:
     missing: list[Event] = []
     for script in scripts:
         if script.id not in trace.events:
-            recorder = Recorder(
+            note_alone(
+                script,
+                EventKind.ABANDONED,
+                "the run was cut short before",
                 run_id=trace.info.run_id,
                 target=trace.info.target,
-                script=script,
-                canonicaliser=Canonicaliser(groups={}),
                 write=missing.append,
-                now_ms=lambda: 0.0,
             )
-            recorder.note(EventKind.ABANDONED, EventPosition(step=-1), "the run was cut short before")
     return replace(trace, events={**trace.events, **{event.scenario_id: (event,) for event in missing}})
 
 
@@ -321,6 +332,7 @@ def target_info(folder: RunFolder, target: str) -> TargetInfo:
         spec=header.spec,
         profile=header.profile,
         oracle=header.oracle,
+        assumed=read_assumed(header.notes),
     )
 
 
@@ -336,6 +348,6 @@ def _by_scenario(
     folder: RunFolder, trace: str, scenario_ids: Collection[str] | None = None
 ) -> Mapping[str, tuple[Event, ...]]:
     by_scenario: dict[str, list[Event]] = {}
-    for event in read_events(folder.events(trace), scenario_ids).events:
+    for event in read_events(folder.events(trace), scenario_ids):
         by_scenario.setdefault(event.scenario_id, []).append(event)
     return {name: tuple(events) for name, events in by_scenario.items()}

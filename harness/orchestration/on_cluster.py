@@ -1,46 +1,53 @@
-"""The drive of a target on a Spark cluster: its shares run as tasks, whose results are collected here."""
+"""Drives of targets on a Spark cluster: an executor drives each, and its events are collected here."""
 
 import asyncio
+import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, Protocol, TypeVar
 
+from pydantic import TypeAdapter, ValidationError
+
 from harness import __version__
 from harness.orchestration.plan import PlanError
-from harness.orchestration.share_process import look, run_share
-from harness.orchestration.shares import (
-    InFolder,
+from harness.orchestration.share_process import (
+    LOGS,
+    OUTCOME,
     Share,
-    ShareOutcome,
-    events_file,
+    begun,
     has_ended,
-    last_attempt,
-    logs_folder,
-    read_outcome,
-    shares_of,
+    look,
+    run_share,
     stop,
     whole,
 )
-from harness.runner.drive import Drive, DriveResult
-from harness.runner.recorder import EventPosition, recorder_of
+from harness.orchestration.target_record import TargetRecord, Trace
+from harness.runner.admission import Admission
+from harness.runner.drive import Drive, DriveResult, DriveSinks
+from harness.runner.recorder import note_alone
+from harness.runner.watcher import Unwatched
 from harness.scenario.script import Script
 from harness.spark.master import LOCAL_CLUSTER, STANDALONE, SparkError, TaskError, why_no_spark
-from harness.targets.base.interface import Lasting, Target, TargetError
+from harness.targets.base.interface import BrokerDescription, Lasting, Target, TargetError
+from harness.targets.base.limits import ANSWER_BYTES, TRACE_BYTES
 from harness.targets.external.target import ExternalTarget
 from harness.targets.secured.security import PLAINTEXT
-from harness.trace.events import TARGET_LOST, EventKind
-from harness.trace.files import read_events
+from harness.targets.secured.variables import MIRROR_VARIABLE, take_secrets
+from harness.trace.events import TARGET_LOST, Event, EventKind
+from harness.trace.files import EventWriter, read_events, write_whole
+from harness.trace.plain_files import read_plain
+from harness.trace.schema import TraceError
 from harness.workers import first_error
 
 T = TypeVar("T")
-S = TypeVar("S", bound=InFolder)
 
+_EVENTS: Final = "events.jsonl.zst"
 _GOODBYE_S: Final = 20.0
 """How long interrupted shares may take to stop their brokers."""
 _POLL_S: Final = 0.1
@@ -65,44 +72,139 @@ class Executors(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DriveOutcome:
+    """How an attempt at a drive ended."""
+
+    drive_ms: float = 0.0
+    lost: str | None = None
+    """Why a broker was lost before its scripts had ended."""
+    error: str | None = None
+    """Why no broker could be started."""
+    brokers: tuple[tuple[BrokerDescription, float], ...] = ()
+    """The brokers that became ready, each with the duration of its start in milliseconds."""
+    attempt: int = 0
+    """How often the share was begun before."""
+
+
+_OUTCOMES: Final = TypeAdapter(DriveOutcome)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetShare:
+    """A drive of one target, with everything that another machine needs for it."""
+
+    drive: Drive
+    """How the target is driven; its sinks, watcher and admission stay on the driver."""
+    scripts: Sequence[Script]
+    variables: Mapping[str, str]
+    """The size limits of answers and traces, and the mirror of jars, as environment variables."""
+    folder: Path
+
+    @classmethod
+    def of(cls, drive: Drive, scripts: Sequence[Script], folder: Path) -> "TargetShare":
+        """Return the share that does what a drive would do here."""
+        nowhere = DriveSinks(write=_nowhere, broker_ready=_nowhere, logs=Path(), hear=_nowhere)
+        return cls(
+            drive=replace(drive, sinks=nowhere, watcher=Unwatched(), admission=_admission(drive)),
+            scripts=scripts,
+            variables={
+                **{each.variable: str(each.most()) for each in (ANSWER_BYTES, TRACE_BYTES)},
+                **{name: url for name, url in take_secrets().items() if name == MIRROR_VARIABLE},
+            },
+            folder=folder,
+        )
+
+    async def carry_out(self, folder: Path, attempt: int) -> None:
+        """Drive the target, and leave events, logs and outcome in a folder."""
+        os.environ.update(self.variables)
+        brokers: list[tuple[BrokerDescription, float]] = []
+        # Brokers log to a local folder meanwhile: the folder of shares may be on a remote file system.
+        with TemporaryDirectory(prefix="kafka-conformance-share-") as logs:
+            try:
+                outcome = await self._driven(folder / _EVENTS, Path(logs), brokers, attempt)
+            except asyncio.CancelledError:
+                _write(folder, DriveOutcome(brokers=tuple(brokers)))
+                raise
+            finally:
+                shutil.copytree(logs, folder / LOGS, dirs_exist_ok=True)
+        _write(folder, replace(outcome, brokers=tuple(brokers), attempt=attempt))
+
+    async def _driven(
+        self, events: Path, logs: Path, brokers: list[tuple[BrokerDescription, float]], attempt: int
+    ) -> DriveOutcome:
+        asked = self.drive
+        run_id = f"{asked.run_id}.{attempt}" if attempt else asked.run_id
+        asked.target.for_run(run_id)
+        with EventWriter(events) as writer:
+            trace = Trace(writer=writer, record=TargetRecord(name=asked.target_name))
+
+            def write(event: Event) -> None:
+                trace.write(replace(event, run_id=asked.run_id))
+
+            sinks = DriveSinks(write=write, broker_ready=lambda *ready: brokers.append(ready), logs=logs)
+            drive = replace(asked, run_id=run_id, sinks=sinks, admission=_admission(asked))
+            try:
+                await drive.target.fetch(lambda _: None)
+                result = await drive.run(self.scripts)
+            except TargetError as failure:
+                return DriveOutcome(error=str(failure))
+            return DriveOutcome(drive_ms=result.drive_ms, lost=result.lost or trace.full)
+
+
+def _nowhere(*_: object) -> None:
+    """Drop what a drive would record: only its copy on an executor's machine records anything."""
+
+
+def _admission(drive: Drive) -> Admission:
+    return Admission(frozenset(), jobs=drive.limits.jobs)
+
+
+def _write(folder: Path, outcome: DriveOutcome) -> None:
+    write_whole(folder / OUTCOME, _OUTCOMES.dump_json(outcome).decode())
+
+
+def read_outcome(attempt: Path) -> DriveOutcome:
+    """Read the outcome of an attempt; return an empty one if the attempt was killed before it wrote any.
+
+    Raises:
+        TraceError: the file is damaged.
+    """
+    if not has_ended(attempt):
+        return DriveOutcome()
+    try:
+        return _OUTCOMES.validate_json(read_plain(attempt / OUTCOME))
+    except ValidationError as error:
+        raise TraceError(f"{attempt / OUTCOME}: {error.error_count()} fields of it are wrong") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """Executors, and the folder in which they leave their shares' traces."""
+    """Executors, and the folder in which they leave what they did."""
 
     executors: Executors
     folder: Path
     _drives: "count[int]" = field(default_factory=partial(count, 1), init=False)
 
     async def drive(self, drive: Drive, scripts: Sequence[Script]) -> DriveResult:
-        """Do what `Drive.run` does, with brokers on executors; a share's events come when it has ended.
+        """Do what `Drive.run` does, with brokers on one executor; the events come when it has ended.
 
         Raises:
-            TargetError: no broker, or no executor, was available; the events of other shares are kept.
+            TargetError: no broker, or no executor, was available.
         """
         drive.watcher.drive_begins(drive.target_name, len(scripts))
-        folder = self.folder / f"{drive.target_name}-{next(self._drives)}"
-        folder.mkdir(parents=True)
-        shares = shares_of(drive, scripts, folder)
+        share = TargetShare.of(drive, scripts, self.folder / f"{drive.target_name}-{next(self._drives)}")
+        share.folder.mkdir(parents=True)
         try:
-            with first_error(TargetError, SparkError):
-                async with asyncio.TaskGroup() as tasks:
-                    driven = [tasks.create_task(self._share(drive, share)) for share in shares]
+            outcome = await self._share(drive, share)
         except SparkError as error:
             raise TargetError(str(error)) from None
         finally:
             drive.admission.settle(drive.target_name)
-            shutil.rmtree(folder, ignore_errors=True)
-        results = [task.result() for task in driven]
-        return DriveResult(
-            drive_ms=round(sum(each.drive_ms for each in results), 1),
-            lost=next((each.lost for each in results if each.lost is not None), None),
-        )
+            shutil.rmtree(share.folder, ignore_errors=True)
+        return DriveResult(drive_ms=outcome.drive_ms, lost=outcome.lost)
 
-    async def attempt(self, run: Callable[[S, int], None], share: S) -> Path:
+    async def attempt(self, share: Share) -> Path:
         """Run a share on an executor, and return the folder of its complete attempt.
-
-        Args:
-            run: runs the share on an executor's machine, which can import it.
-            share: can be pickled; its folder is in the cluster's folder.
 
         Raises:
             TaskError: the share failed on every try, or its results are not visible here.
@@ -110,7 +212,7 @@ class Cluster:
             CancelledError: the share was cancelled; its last attempt had time to write its outcome.
         """
         try:
-            await self.executors.run(run, share)
+            await self.executors.run(run_share, share)
         except TaskError:
             stop(share)
             raise
@@ -122,18 +224,18 @@ class Cluster:
             raise TaskError(f"what its executor wrote to {share.folder} is not seen here")
         return attempt
 
-    async def _share(self, drive: Drive, share: Share) -> ShareOutcome:
+    async def _share(self, drive: Drive, share: TargetShare) -> DriveOutcome:
         try:
-            attempt = await self.attempt(run_share, share)
+            attempt = await self.attempt(share)
         except TaskError as failure:
             return _failed(drive, share, str(failure))
         except asyncio.CancelledError:
-            if (begun := begun_attempt(share)) is not None:
-                _take_in(drive, share, begun)
+            if (last := begun(share)) is not None:
+                _take_in(drive, last)
             raise
-        outcome = _take_in(drive, share, attempt)
+        outcome = _take_in(drive, attempt)
         if outcome.attempt:
-            text = f"{share.folder.name} began {outcome.attempt + 1} times: an executor failed or was lost"
+            text = f"it began {outcome.attempt + 1} times: an executor failed or was lost"
             drive.watcher.target_says(drive.target_name, Lasting(text))
         if outcome.error is not None:
             raise TargetError(outcome.error)
@@ -142,48 +244,47 @@ class Cluster:
         return outcome
 
 
-def begun_attempt(share: InFolder) -> Path | None:
-    """Return the folder of the complete attempt, or else of the last that was begun."""
-    return whole(share) or last_attempt(share)
-
-
-async def _goodbye(share: InFolder) -> None:
+async def _goodbye(share: Share) -> None:
     """Wait until an interrupted share's process has stopped its broker."""
     try:
         async with asyncio.timeout(_GOODBYE_S):
-            while (attempt := last_attempt(share)) is not None and not has_ended(attempt):  # noqa: ASYNC110 - another machine sets no event
+            while (attempt := begun(share)) is not None and not has_ended(attempt):  # noqa: ASYNC110 - another machine sets no event
                 await asyncio.sleep(_POLL_S)
     except TimeoutError:
         return
 
 
-def _take_in(drive: Drive, share: Share, attempt: Path) -> ShareOutcome:
+def _take_in(drive: Drive, attempt: Path) -> DriveOutcome:
     """Copy the results of an attempt at a share to where a drive on this machine would have put them."""
     outcome = read_outcome(attempt)
     for description, start_ms in outcome.brokers:
         drive.sinks.broker_ready(description, start_ms)
     full = None
-    for event in read_events(events_file(attempt)).events if events_file(attempt).exists() else ():
+    for event in read_events(attempt / _EVENTS) if (attempt / _EVENTS).exists() else ():
         try:
             drive.sinks.write(event)
+            drive.sinks.hear(event)
         except TargetError as error:  # the trace is full: it only accepts how scenarios ended
             full = str(error)
-    logs = logs_folder(attempt)
-    if logs.is_dir():
-        shutil.copytree(logs, drive.sinks.logs / share.folder.name, dirs_exist_ok=True)
-    return outcome if full is None else ShareOutcome(drive_ms=outcome.drive_ms, lost=outcome.lost or full)
+    if (attempt / LOGS).is_dir():
+        shutil.copytree(attempt / LOGS, drive.sinks.logs, dirs_exist_ok=True)
+    return replace(outcome, lost=outcome.lost or full)
 
 
-def _failed(drive: Drive, share: Share, why: str) -> ShareOutcome:
-    """Record a share's scripts as abandoned, since no executor could run them; other shares go on."""
+def _failed(drive: Drive, share: TargetShare, why: str) -> DriveOutcome:
+    """Record a target's scripts as abandoned, since no executor could run them; other targets go on."""
     first_line = why.partition("\n")[0]
     for script in share.scripts:
-        recorder = recorder_of(
-            script, run_id=drive.run_id, target=drive.target_name, groups={}, write=drive.sinks.write
+        note_alone(
+            script,
+            EventKind.ABANDONED,
+            f"{TARGET_LOST}{first_line}",
+            run_id=drive.run_id,
+            target=drive.target_name,
+            write=drive.sinks.write,
         )
-        recorder.note(EventKind.ABANDONED, EventPosition(step=-1), f"{TARGET_LOST}{first_line}")
         drive.watcher.scenario_ended(drive.target_name, script.id)
-    return ShareOutcome(lost=first_line)
+    return DriveOutcome(lost=first_line)
 
 
 def refuse_unfit(master: str, targets: Sequence[Target]) -> None:
@@ -234,7 +335,7 @@ def cluster_of(master: str | None, reports: Path, say: Callable[[str], None]) ->
         executors(master) as found,
     ):
         asyncio.run(_look(found, Path(folder)), debug=False)
-        say(f"driven by the executors of {master}, {found.core_count} shares at once")
+        say(f"driven by the executors of {master}, {found.core_count} targets at once")
         yield Cluster(executors=found, folder=Path(folder))
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from harness.orchestration.reference_runs import Left
-from harness.orchestration.run_cache import RunCache, Runs
+from harness.orchestration.reference_runs import Left, ReferenceRuns
+from harness.orchestration.run_cache import RunCache
 from harness.runner.broker_actions import acts_on_broker, minds_its_partition, takes_log_away
 from harness.runner.sharing import BROKERS_A_CONFIG, Packing, applies, asked_config
 from harness.scenario.script import Elapse, PauseAt, Script
@@ -100,7 +100,7 @@ async def _is_alone(script: Script, config: Mapping[str, str], runs: RunCache) -
     return await runs.disturbs(script, config) or await minds_topics(script, config, runs)
 
 
-async def minds_topics(script: Script, config: Mapping[str, str], runs: Runs) -> bool:
+async def minds_topics(script: Script, config: Mapping[str, str], runs: RunCache | ReferenceRuns) -> bool:
     """Return whether a script's conversation changes if other clients create topics while it waits."""
     if not any(isinstance(step, Elapse) for step in script.steps):
         return False

@@ -7,21 +7,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
 from harness.diff.expectations import matches_scenario
-from harness.orchestration.quick import is_quick
+from harness.diff.target_pattern import is_reference
+from harness.results.stored_data import ReportError
 from harness.runner.drive import Limits
-from harness.scenario.script import Script
+from harness.scenario.packages import packages_of
+from harness.scenario.script import Elapse, Receive, Script, StayParked, Step
 from harness.suggestions import close_to
-from harness.targets.base.interface import Target, TargetError
+from harness.targets.base.interface import Capability, Target, TargetError
+from harness.targets.external.stated import Stated
 from harness.targets.spec import parse_target
 from harness.trace.clause import Clause
 from harness.trace.files import LATEST
 
 _RUN_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _RUN_ID_LENGTH_MAX: Final = 120
+_QUICK_WAIT_MS: Final = 500
+"""The longest that a scenario of a quick run waits in total, in milliseconds."""
 _SHARD: Final = re.compile(r"(\d{1,4})/(\d{1,4})")
 
 
@@ -41,6 +47,8 @@ class RunPlan:
     targets: tuple[Target, ...]
     reports: Path
     command: str
+    records: Path | None = None
+    """Where the run's record is put, in a folder of the run's id; None for the run's own folder."""
     limits: Limits = field(default_factory=Limits)
     expectation_files: tuple[Path, ...] = ()
     baseline: Path | None = None
@@ -70,9 +78,22 @@ class RunPlan:
         """A hash of all scripts of the plan, including those of other shards."""
         return scenario_digest(self.scripts if self.selection is None else self.selection)
 
+    def properties_of(self, target: Target) -> Mapping[str, str]:
+        """Return the properties that the user gives a target's brokers; references have their targets'."""
+        is_ours = Capability.BROKER_CONFIG in target.capabilities and not is_reference(target.spec)
+        return self.broker_properties if is_ours else {}
+
     def __post_init__(self) -> None:
         """Check that a run id can name a folder of its own; raises PlanError."""
         refuse_unfit_id(self.run_id)
+        if self.records is not None and self.shard is not None:
+            raise PlanError("--record parts a run from its record, and `report` needs that of each --shard")
+        external = next((target for target in self.targets if target.is_external), None)
+        if self.broker_properties and external is not None:
+            raise PlanError(
+                f"--broker-property configures brokers that a run starts, and {external.spec} runs already: "
+                "state how it is configured with --assume PROPERTY=VALUE"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,12 +203,39 @@ def select_scripts(
     return chosen
 
 
+def is_quick(script: Script) -> bool:
+    """Return whether a scenario needs no broker action, no configuration of its own and hardly any time.
+
+    All such scenarios share one broker of a target. None waits for a session or a rebalance to time out.
+    """
+    return (
+        not script.needs
+        and not script.broker_config
+        and sum(_waits_ms(step) for step in script.steps) <= _QUICK_WAIT_MS
+    )
+
+
+def _waits_ms(step: Step) -> int:
+    """Return the least time that a step takes on a broker that behaves correctly."""
+    match step:
+        case Elapse(duration_ms=waits_ms) | StayParked(for_ms=waits_ms):
+            return waits_ms
+        case Receive(not_before_ms=int(waits_ms)):
+            return waits_ms
+        case _:
+            return 0
+
+
 def _matches(name: str, pattern: str) -> bool:
     return matches_scenario(pattern, name) or name.startswith(pattern.rstrip("/") + "/")
 
 
 def parse_targets(
-    specs: Sequence[str], *, profile: str | None = None, guards_external: bool = False
+    specs: Sequence[str],
+    *,
+    profile: str | None = None,
+    guards_external: bool = False,
+    stated: Stated | None = None,
 ) -> tuple[Target, ...]:
     """Parse target specs; the profile, if given, applies to all but references that name one of their own.
 
@@ -195,10 +243,11 @@ def parse_targets(
         specs: the specs of targets, as on the command line.
         profile: the profile that targets are compared with.
         guards_external: whether all requests to an external broker pass its guard.
+        stated: what is stated about the external brokers among them.
 
     Raises:
         PlanError: a spec is invalid or names an unguarded external broker, two targets have one name, or the
-            profile applies to no target.
+            profile or a statement applies to no target.
         CommandConfigError: the security settings for external brokers are wrong.
     """
     if profile is not None and all(_is_reference_with_profile(spec) for spec in specs):
@@ -207,7 +256,7 @@ def parse_targets(
         )
     try:
         targets = tuple(
-            parse_target(spec, profile=None if _is_reference_with_profile(spec) else profile)
+            parse_target(spec, profile=None if _is_reference_with_profile(spec) else profile, stated=stated)
             for spec in specs
         )
     except TargetError as error:
@@ -215,6 +264,8 @@ def parse_targets(
     unguarded = [target.spec for target in targets if target.is_external and not guards_external]
     if unguarded:
         raise PlanError(f"{unguarded[0]} has others' things, which nothing guards here: name another target")
+    if stated is not None and stated.topics and not any(target.is_external for target in targets):
+        raise PlanError("--topic is for a broker that runs already: name one by --target external:HOST:PORT")
     names = [target.name for target in targets]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -224,3 +275,16 @@ def parse_targets(
 
 def _is_reference_with_profile(spec: str) -> bool:
     return spec.startswith("reference") and ":" in spec
+
+
+def expectation_files(suites: str, further: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the expectation files of suites packages, sorted within each package, then the user's.
+
+    Raises:
+        ReportError: a file that the user named is not there; without it, all its entries would be missing.
+    """
+    if absent := [str(path) for path in further if not path.is_file()]:
+        raise ReportError(f"there is no expectation file {', '.join(absent)}: correct --expect")
+    roots = (root for each in packages_of(suites) for root in import_module(each).__path__)
+    beside = (path for root in roots for path in sorted((Path(root) / "expectations").glob("*.toml")))
+    return (*beside, *further)

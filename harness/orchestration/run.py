@@ -5,7 +5,8 @@ import json
 import platform
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import partial
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from harness import __version__
 from harness.capacity import machine
 from harness.diff.check import CheckedRun
+from harness.orchestration.attributing import attribute_changes
 from harness.orchestration.confirming import Rerun, time_for_confirming
 from harness.orchestration.driving import DriveReport, RunDrive
 from harness.orchestration.judging import (
@@ -30,11 +32,15 @@ from harness.orchestration.plan import PlanError, RunPlan
 from harness.results.exit_code import ENDED_INTERRUPTED, ExitCode
 from harness.runner.watcher import Watcher
 from harness.scenario.script import script_to_json
-from harness.trace.events import RunFooter, RunHeader
+from harness.spark.master import why_no_spark
+from harness.targets.base.interface import Lasting
+from harness.trace.events import RECORD, RunFooter, RunHeader
 from harness.trace.files import RunFolder, count_events, write_records
 from harness.trace.formats import FORMAT_VERSION
+from harness.trace.schema import TraceError
 
 if TYPE_CHECKING:
+    from harness.report.allure.terms import AllureLevel
     from harness.report.render import Rendered
 
 
@@ -46,6 +52,8 @@ class CompletedRun:
     checked: CheckedRun
     footer: RunFooter
     catalogue: frozenset[str]
+    times_s: Mapping[str, float]
+    """The seconds that each part took, by its name."""
 
     @property
     def exit_code(self) -> ExitCode:
@@ -70,34 +78,48 @@ def orchestrate(plan: RunPlan, watcher: Watcher, cluster: Cluster | None = None)
     read_baseline(plan.baseline)
     if (plan.reports / plan.run_id).exists():
         raise PlanError(f"{plan.reports / plan.run_id}: there is a run of that id already")
-    folder = RunFolder.create(plan.reports, plan.run_id)
+    folder = RunFolder.create(plan.reports, plan.run_id, plan.records)
     folder.write_run(_header(plan))
     folder.write_scripts({name: script_to_json(script) for name, script in plan.scripts.items()})
     if plan.clauses:
         write_records(folder.clauses, plan.clauses)
-    began_s = time.monotonic()
-    # Python's development mode debugs every event loop; the delays of a debugged loop spoil verdicts.
+    times_s: dict[str, float] = {}
     drive = RunDrive(plan=plan, folder=folder, watcher=watcher, cluster=cluster)
-    driven = asyncio.run(drive.run(), debug=False)
-    drive_s = time.monotonic() - began_s
+    with timed(times_s, "driven"):
+        # Python's development mode debugs every event loop; the delays of a debugged loop spoil verdicts.
+        driven = asyncio.run(drive.run(), debug=False)
     # The drive is complete, even if the attempts that follow fail.
     folder.write_footer(_footer(plan, folder, driven))
     today = datetime.now(UTC).date()
     checked = None
     if not driven.ended.startswith(ENDED_INTERRUPTED):
-        checked, is_whole = _run_again(plan, folder, watcher, today, drive_s=drive_s, cluster=cluster)
+        checked, is_whole = _run_again(plan, folder, watcher, today, times_s=times_s, cluster=cluster)
         driven = driven if is_whole else replace(driven, ended=ENDED_INTERRUPTED)
     footer = _footer(plan, folder, driven)
     folder.write_footer(footer)
-    checked = judge_run(
-        folder,
-        expectation_files=plan.expectation_files,
-        catalogue=plan.catalogue,
-        baseline=plan.baseline,
-        today=today,
-        checked=checked,
+    folder.pack_logs()
+    with timed(times_s, "judged"):
+        checked = judge_run(
+            folder,
+            expectation_files=plan.expectation_files,
+            catalogue=plan.catalogue,
+            baseline=plan.baseline,
+            today=today,
+            checked=checked,
+        )
+    return CompletedRun(
+        folder=folder, checked=checked, footer=footer, catalogue=plan.catalogue, times_s=times_s
     )
-    return CompletedRun(folder=folder, checked=checked, footer=footer, catalogue=plan.catalogue)
+
+
+@contextmanager
+def timed(times_s: dict[str, float], what: str) -> Iterator[None]:
+    """Add the seconds that a block takes to those of a part of the work."""
+    began_s = time.monotonic()
+    try:
+        yield
+    finally:
+        times_s[what] = times_s.get(what, 0.0) + time.monotonic() - began_s
 
 
 def _run_again(
@@ -106,7 +128,7 @@ def _run_again(
     watcher: Watcher,
     today: date,
     *,
-    drive_s: float,
+    times_s: dict[str, float],
     cluster: Cluster | None,
 ) -> tuple[CheckedRun | None, bool]:
     """Run all scenarios again, or those whose result is unexpected, as the plan says.
@@ -114,48 +136,75 @@ def _run_again(
     Returns:
         The results, if anything was judged; and False if the run was interrupted.
     """
+    drive_s = times_s["driven"]
     entries = read_expectations(plan.expectation_files, plan.catalogue)
-    rerun = Rerun(plan=plan, folder=folder, watcher=watcher, entries=entries, today=today, cluster=cluster)
-    if plan.repeat > 1 and not asyncio.run(rerun.repeat(), debug=False):
-        return None, False
+    rerun = Rerun(plan=plan, folder=folder, watcher=watcher, cluster=cluster)
+    with timed(times_s, "driven"):
+        if plan.repeat > 1 and not asyncio.run(rerun.repeat(), debug=False):
+            return None, False
     if not plan.confirms:
         return None, True
-    judged = judge_folder(folder)
-    check = partial(check_judged, folder, entries=entries, baseline=read_baseline(plan.baseline), today=today)
-    checked = check(judged)
+    with timed(times_s, "judged"):
+        judged = judge_folder(folder)
+        check = partial(
+            check_judged, folder, entries=entries, baseline=read_baseline(plan.baseline), today=today
+        )
+        checked = check(judged)
     time_s = time_for_confirming(plan, drive_s)
-    again, is_whole = asyncio.run(rerun.confirm(judged, checked, time_s=time_s), debug=False)
-    return (checked if again is judged else check(again)), is_whole
+    with timed(times_s, "confirmed"):
+        again, is_whole = asyncio.run(rerun.confirm(judged, checked, time_s=time_s), debug=False)
+    with timed(times_s, "judged"):
+        return (checked if again is judged else check(again)), is_whole
 
 
 def report(
     folder: RunFolder,
     *,
-    allure: bool,
-    spark_master: str,
+    allure: "AllureLevel",
+    spark_master: str | None,
     progress: Callable[[str], None],
     archive: Path | None = None,
 ) -> "Rendered":
-    """Build a judged run's tables, and the reports for people and machines.
+    """Attribute a judged run's changes, make its reports, then its tables with Spark, and their views.
+
+    Without Spark those views say what is missing; everything else is there.
 
     Args:
         folder: the run's folder.
-        allure: whether to write Allure's results too.
-        spark_master: Spark's master.
+        allure: how much of the run Allure gets.
+        spark_master: Spark's master; None if Spark is not wanted.
         progress: called with a text about the current work.
         archive: the archive of runs, which the trend comes from; by default, `runs` beside the run's folder.
+
+    Raises:
+        TraceError: a file of the record is damaged; the reports have all that the others have.
     """
-    # PySpark, Arrow and Allure take most of a second to import, and a verdict needs none of them.
-    from harness.orchestration.reporting import archive_and_build_tables  # noqa: PLC0415 - as said
+    # PySpark and Arrow take most of a second to import, and a verdict needs none of them.
+    from harness.report.exports.markdown import write_summary  # noqa: PLC0415 - as said
     from harness.report.render import render_all  # noqa: PLC0415 - likewise
-    from harness.spark.archive import Archive  # noqa: PLC0415 - likewise
+    from harness.report.site.run_site import add_aggregates  # noqa: PLC0415 - likewise
     from harness.spark.archive_rows import ARCHIVE  # noqa: PLC0415 - likewise
 
-    kept = Archive(root=archive or folder.path.parent / ARCHIVE)
-    progress("Spark computes the tables")
-    archive_and_build_tables(folder, kept, master=spark_master, progress=progress)
+    attribute_changes(folder, progress)
+    root = archive or folder.path.parent / ARCHIVE
     progress("rendering")
-    return render_all(folder.path, allure=allure, archive=kept.root)
+    rendered = render_all(folder.path, allure=allure)
+    if rendered.run.damage:
+        raise TraceError(f"{rendered.run.damage} The report: {rendered.index}")
+    if spark_master is None:
+        return rendered
+    if (lacking := why_no_spark(spark_master)) is not None:
+        report = f"kafka-conformance report {folder.path}"
+        progress(Lasting(f"no trend: {lacking}; then `{report}`"))
+        return rendered
+    from harness.orchestration.reporting import archive_and_build_trend  # noqa: PLC0415 - likewise
+    from harness.spark.archive import Archive  # noqa: PLC0415 - likewise
+
+    progress(f"{rendered.index} is there; Spark counts the trend for it")
+    archive_and_build_trend(folder, Archive(root=root), master=spark_master, progress=progress)
+    add_aggregates(rendered.run)
+    write_summary(rendered.run)
+    return rendered
 
 
 def _header(plan: RunPlan) -> RunHeader:
@@ -171,6 +220,7 @@ def _header(plan: RunPlan) -> RunHeader:
         targets=tuple(target.name for target in plan.targets),
         machine=_machine(),
         command=plan.command,
+        record=RECORD if plan.records is None else str(plan.records.absolute() / plan.run_id),
     )
 
 

@@ -2,14 +2,14 @@
 
 import json
 import tempfile
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
-from harness.orchestration.reference_runs import Left
+from harness.orchestration.reference_runs import Left, ReferenceRuns
 from harness.scenario.script import Script
 from harness.targets.jars.cache import cache_directory
 from harness.trace.schema import TraceError, json_object
@@ -17,52 +17,50 @@ from harness.trace.schema import TraceError, json_object
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 _SOURCES: Final = (
     *(_PACKAGE / each for each in ("runner", "scenario", "targets", "trace", "wire")),
-    _PACKAGE / "orchestration" / "reference_runs.py",
-    _PACKAGE / "orchestration" / "reference_sessions.py",
+    _PACKAGE / "diff" / "alignment.py",
+    *(
+        _PACKAGE / "orchestration" / each
+        for each in ("attributing.py", "reference_runs.py", "reference_sessions.py")
+    ),
     _PACKAGE.parent / "kio_extension",
     _PACKAGE.parent / "reference_coordinator",
 )
-"""The code that a run on the reference depends on."""
+"""The code that a run on the reference depends on, or what is concluded from such runs."""
 _DIGEST_LENGTH: Final = 20
 
 
-class Runs(Protocol):
-    """Runs of scripts on the reference, as `harness.orchestration.reference_runs` implements them."""
+class KnownTexts(dict[str, str]):
+    """Texts by key that are kept on this machine while the code stays the same.
 
-    async def is_served(self, script: Script) -> bool:
-        """Return whether the profile serves the requests that a script is about."""
+    A damaged file counts as missing, and so does one that other code has written.
+    """
 
-    async def trace(self, script: Script, config: Mapping[str, str]) -> str:
-        """Return a digest of the conversation."""
+    def __init__(self, file: Path, code: str) -> None:
+        super().__init__(_read(file, code))
+        self._file = file
+        self._code = code
+        self._count_before = len(self)
 
-    async def hurried_trace(self, script: Script, config: Mapping[str, str]) -> str:
-        """Return a digest of the conversation where time passes before each request."""
-
-    async def disturbs(self, script: Script, config: Mapping[str, str]) -> bool:
-        """Return whether the script affects other groups on the broker."""
-
-    async def trace_among_topics(self, script: Script, config: Mapping[str, str]) -> str:
-        """Return a digest of the conversation where other clients create topics."""
-
-    async def writes(self, script: Script, config: Mapping[str, str]) -> bool:
-        """Return whether the coordinator's log grows."""
-
-    async def left(self, script: Script, config: Mapping[str, str]) -> Left:
-        """Return the state in which the script leaves the broker."""
+    def keep(self) -> None:
+        """Write the texts to the file; if that fails, the next process finds them out again."""
+        if len(self) == self._count_before:
+            return
+        content = {"code": self._code, "known": self, "digest": digest_of(self)}
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", dir=self._file.parent, delete=False) as written:
+                json.dump(content, written)
+            Path(written.name).replace(self._file)
+        except OSError:
+            return
 
 
 class RunCache:
-    """Runs on the reference that are not repeated while code, script and configuration stay the same.
+    """Runs on the reference that are not repeated while code, script and configuration stay the same."""
 
-    A damaged cache file counts as missing: its results are computed again.
-    """
-
-    def __init__(self, runs: Runs, file: Path, code: str) -> None:
+    def __init__(self, runs: ReferenceRuns, file: Path, code: str) -> None:
         self._runs = runs
-        self._file = file
-        self._code = code
-        self._known: dict[str, str] = _read(file, code)
-        self._known_before = len(self._known)
+        self._known = KnownTexts(file, code)
         self._digests: dict[str, str] = {}
         """The digests of scripts, by scenario id."""
 
@@ -115,59 +113,51 @@ class RunCache:
     ) -> str:
         if script.id not in self._digests:
             self._digests[script.id] = script.digest()
-        key = _digest([what, self._digests[script.id], json.dumps(dict(config), sort_keys=True)])
+        key = digest_of([what, self._digests[script.id], json.dumps(dict(config), sort_keys=True)])
         if key not in self._known:
             self._known[key] = await run(script, config)
         return self._known[key]
 
     def keep(self) -> None:
-        """Write the results to the cache file; if that fails, the next process computes them again."""
-        if len(self._known) == self._known_before:
-            return
-        content = {"code": self._code, "known": self._known}
-        try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile("w", dir=self._file.parent, delete=False) as written:
-                json.dump(content, written)
-            Path(written.name).replace(self._file)
-        except OSError:
-            return
+        """Write the results to the cache file."""
+        self._known.keep()
 
 
 def is_known(profile: str) -> bool:
     """Return whether the cache has any results of this code for a profile."""
-    return bool(_read(_file(profile), code_digest()))
+    return bool(KnownTexts(cache_file("packing", profile), code_digest()))
 
 
-def _file(profile: str) -> Path:
-    return cache_directory().parent / "packing" / f"{profile}.json"
+def cache_file(subject: str, name: str) -> Path:
+    """Return the file of this machine's cache with what is known of a subject."""
+    return cache_directory().parent / subject / f"{name}.json"
 
 
-def cached(runs: Runs, profile: str) -> RunCache:
+def cached(runs: ReferenceRuns, profile: str) -> RunCache:
     """Return the runs of a profile with the results that are cached on this machine."""
-    return RunCache(runs, _file(profile), code_digest())
+    return RunCache(runs, cache_file("packing", profile), code_digest())
 
 
 @cache
 def code_digest() -> str:
     """Return a hash of all code that a run on the reference depends on."""
     files = (path for each in _SOURCES for path in ([each] if each.is_file() else sorted(each.rglob("*.*"))))
-    return _digest([version("kio"), *(path.read_text(encoding="utf-8") for path in files if _counts(path))])
+    return digest_of([version("kio"), *(path.read_text(encoding="utf-8") for path in files if _counts(path))])
 
 
 def _counts(path: Path) -> bool:
     return path.suffix in {".py", ".json"} and "tests" not in path.parts
 
 
-def _digest(parts: Iterable[str]) -> str:
-    return sha256("\0".join(parts).encode()).hexdigest()[:_DIGEST_LENGTH]
+def digest_of(content: Mapping[str, str] | Sequence[str]) -> str:
+    """Return a hash of texts."""
+    return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:_DIGEST_LENGTH]
 
 
 def _read(file: Path, code: str) -> dict[str, str]:
     try:
         content = json_object(file.read_bytes(), where=str(file))
-        if content["code"] == code:
-            return {str(key): str(value) for key, value in content["known"].items()}
+        known = {str(key): str(text) for key, text in content["known"].items()}
+        return known if (content["code"], content["digest"]) == (code, digest_of(known)) else {}
     except (OSError, TraceError, KeyError, AttributeError):
         return {}
-    return {}

@@ -1,8 +1,15 @@
-"""A process on an executor's machine that runs one share, and ends in order when its executor ends.
+"""Shares of a cluster's work: each runs in a process on an executor's machine, and counts once.
 
-The process reads its share from its standard input. The executor keeps the other end of that pipe open. When
-it is closed because the executor was killed, or when the driver asks for it, the process stops its brokers as
-on Ctrl-C.
+A share leaves a folder that the driver and all executors see:
+
+    share-N/attempt-M/                what the share writes, with `outcome.json` at the end
+    share-N/attempt-M.log             what its process printed
+    share-N/stop                      asks all attempts to end
+    share-N/whole/                    the complete attempt, renamed
+
+An attempt is renamed when it is complete, so that a share that runs twice counts once. The process reads its
+share from its standard input, and the executor keeps the other end of that pipe open. When it is closed
+because the executor was killed, or when the driver asks for it, the process stops its brokers as on Ctrl-C.
 
 Nothing here depends on Spark: a Spark task calls `run_share`.
 """
@@ -10,18 +17,25 @@ Nothing here depends on Spark: a Spark task calls `run_share`.
 import asyncio
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine
 from pathlib import Path
 from socket import gethostname
-from typing import Final, TypeVar
+from typing import Final, Protocol
 
 from harness import __version__
-from harness.orchestration.shares import InFolder, Share, carry_out, is_stopped, whole
+from harness.capacity import share_start_slots
+from harness.targets.jars.cache import cache_directory, prepared
 
-S = TypeVar("S", bound=InFolder)
+OUTCOME: Final = "outcome.json"
+"""The file that an attempt writes last, also when it was cancelled."""
+LOGS: Final = "logs"
+"""The folder of brokers' logs in that of an attempt."""
+_WHOLE: Final = "whole"
+_ATTEMPT: Final = "attempt-"
+_STOP: Final = "stop"
 _LAST_LINES: Final = 15
 _INTERRUPTED: Final = 130
 _POLL_S: Final = 1.0
@@ -31,18 +45,29 @@ class ShareError(Exception):
     """A share could not be run on this machine; another machine may be able to."""
 
 
+class Share(Protocol):
+    """A part of the work of a cluster; it can be pickled."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder `share-N`."""
+
+    async def carry_out(self, folder: Path, attempt: int) -> None:
+        """Do the work, and leave the outcome in an attempt's folder, `OUTCOME` last.
+
+        Args:
+            folder: the folder of the attempt, which is empty.
+            attempt: how often the share was begun before; a further attempt needs other names on the wire,
+                since a broker that still runs may remember those of the first.
+
+        Raises:
+            CancelledError: the share was cancelled; what was recorded until then is in the folder.
+            OSError: the folder cannot be written.
+        """
+
+
 def run_share(share: Share, attempt: int) -> None:
-    """Drive a share in a separate process, unless it is complete or stopped; raises ShareError."""
-    in_process(carry_out, share, attempt)
-
-
-def in_process(work: Callable[[S, int], Coroutine[object, object, None]], share: S, attempt: int) -> None:
     """Run a share in a separate process, unless another attempt completed it or it was stopped.
-
-    Args:
-        work: runs the share, and leaves its attempt in the share's folder; another process can import it.
-        share: can be pickled.
-        attempt: how often the share was begun before.
 
     Raises:
         ShareError: this machine cannot use the run's folder or has another harness, or the process failed.
@@ -62,7 +87,7 @@ def in_process(work: Callable[[S, int], Coroutine[object, object, None]], share:
         )
     assert process.stdin is not None
     try:
-        pickle.dump((work, share, attempt), process.stdin)
+        pickle.dump((share, attempt), process.stdin)
         process.stdin.flush()
     except BrokenPipeError:
         pass  # the log of the process contains the reason
@@ -73,6 +98,15 @@ def in_process(work: Callable[[S, int], Coroutine[object, object, None]], share:
         raise ShareError(
             "\n".join([f"a share's process on {gethostname()} ended with status {status}", *last_lines])
         )
+
+
+async def attempted(share: Share, attempt: int) -> None:
+    """Carry a share out in this process, and rename its folder when it is complete."""
+    share_start_slots(prepared(cache_directory()) / f"starts-{gethostname()}")
+    folder = share.folder / f"{_ATTEMPT}{attempt}"
+    folder.mkdir(parents=True)
+    await share.carry_out(folder, attempt)
+    become_whole(folder)
 
 
 def look(folder: Path, version: str) -> None:
@@ -97,8 +131,48 @@ def look(folder: Path, version: str) -> None:
         raise ShareError(f"{host} cannot write to {folder}: {error.strerror}") from error
 
 
-async def _until_let_go(work: Coroutine[object, object, None], share: InFolder) -> None:
-    driving = asyncio.ensure_future(work)
+def become_whole(folder: Path) -> None:
+    """Rename an attempt as the complete one; delete it if another attempt was complete first."""
+    whole = folder.with_name(_WHOLE)
+    try:
+        folder.rename(whole)
+    except OSError:
+        if not whole.is_dir():
+            raise
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def whole(share: Share) -> Path | None:
+    """Return the folder of the share's complete attempt, or None while there is none."""
+    folder = share.folder / _WHOLE
+    return folder if has_ended(folder) else None
+
+
+def begun(share: Share) -> Path | None:
+    """Return the folder of the complete attempt, or else of the last that was begun."""
+    found = [each for each in share.folder.glob(f"{_ATTEMPT}*") if each.is_dir()]
+    last = max(found, key=lambda each: int(each.name.removeprefix(_ATTEMPT)), default=None)
+    return whole(share) or last
+
+
+def has_ended(attempt: Path) -> bool:
+    """Return whether an attempt has written its outcome."""
+    return (attempt / OUTCOME).is_file()
+
+
+def stop(share: Share) -> None:
+    """Ask all attempts at a share to end, on any machine: cancelling a task may not reach them."""
+    share.folder.mkdir(exist_ok=True)
+    (share.folder / _STOP).touch()
+
+
+def is_stopped(share: Share) -> bool:
+    """Return whether attempts at a share were asked to end."""
+    return (share.folder / _STOP).exists()
+
+
+async def _until_let_go(share: Share, attempt: int) -> None:
+    driving = asyncio.ensure_future(attempted(share, attempt))
     stopping = asyncio.ensure_future(_cancel_when_stopped(share, driving))
     loop = asyncio.get_running_loop()
     loop.add_reader(sys.stdin.fileno(), _let_go, driving)
@@ -109,7 +183,7 @@ async def _until_let_go(work: Coroutine[object, object, None], share: InFolder) 
         stopping.cancel()
 
 
-async def _cancel_when_stopped(share: InFolder, driving: "asyncio.Future[None]") -> None:
+async def _cancel_when_stopped(share: Share, driving: "asyncio.Future[None]") -> None:
     while not is_stopped(share):  # noqa: ASYNC110 - another machine sets no event
         await asyncio.sleep(_POLL_S)
     driving.cancel()
@@ -122,9 +196,9 @@ def _let_go(driving: "asyncio.Future[None]") -> None:
 
 def main() -> int:
     """Read a share from standard input, and run it until it ends or standard input is closed."""
-    work, share, attempt = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the task that started this process
+    share, attempt = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the task that started this process
     try:
-        asyncio.run(_until_let_go(work(share, attempt), share))
+        asyncio.run(_until_let_go(share, attempt))
     except asyncio.CancelledError:
         return _INTERRUPTED
     return 0

@@ -1,16 +1,13 @@
 """The record of one target of a run: its trace, its brokers, how its drive ended."""
 
-import json
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Final
 
+from harness.runner.suspects import Suspect
 from harness.targets.base.interface import BrokerDescription, TargetError
 from harness.targets.base.limits import TRACE_BYTES
 from harness.trace.events import Event, EventKind, TraceHeader
 from harness.trace.files import EventWriter
-from harness.trace.formats import config_digest
-from harness.wire.schema import API_NAMES
 
 _ENDINGS: Final = frozenset({EventKind.ABANDONED, EventKind.NOT_APPLICABLE, EventKind.HARNESS_ERROR})
 """Events that are written for every scenario, even if the trace is full."""
@@ -26,6 +23,8 @@ class TargetRecord:
     descriptions: list[BrokerDescription] = field(default_factory=list)
     drive_ms: float = 0.0
     lost: str | None = None
+    suspects: tuple[Suspect, ...] = ()
+    """Who may have ended a broker of it, if it was lost."""
     not_applicable: set[str] = field(default_factory=set)
     """The ids of the scenarios that were not run on it."""
 
@@ -50,28 +49,3 @@ class Trace:
             self.full = f"its trace is full{TRACE_BYTES.hint(self.writer.size + 1)}"
             raise TargetError(self.full)
         self.writer.write(event)
-
-
-def header_of(run_id: str, name: str, description: BrokerDescription, start_ms: float) -> TraceHeader:
-    """Return the trace header that describes one broker of a target."""
-    ranges = {
-        API_NAMES.get(item.api_key, f"API {item.api_key}"): [item.min_version, item.max_version]
-        for item in description.api_ranges
-    }
-    return TraceHeader(
-        run_id=run_id,
-        target=name,
-        spec=description.spec,
-        version=description.version,
-        image=description.image,
-        profile=description.profile,
-        implementation=description.implementation,
-        bootstrap=description.bootstrap,
-        broker_config=(broker_config := json.dumps(dict(description.broker_config), sort_keys=True)),
-        config_digest=config_digest(broker_config),
-        api_ranges=json.dumps(ranges),
-        notes=description.notes,
-        oracle=None,
-        started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        start_ms=start_ms,
-    )

@@ -1,4 +1,4 @@
-"""The versions of Kafka in a matrix, parsed from what a user writes.
+"""The versions of Kafka that `diff --versions` runs, parsed from what a user writes.
 
     3.9.2           that version
     3.9.2+java      that version with the Java coordinator, which is optional in 3.7 to 3.9
@@ -13,14 +13,20 @@ Several of them are separated by commas.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from harness.orchestration.plan import PlanError
+from harness.orchestration.plan import PlanError, parse_targets
 from harness.suggestions import close_to
+from harness.targets.base.interface import Target
+from harness.targets.external.stated import Stated
 from harness.targets.jars.published import NEWEST_PATCHES, PUBLISHED, TABLE_DATE, newest_patch
-from harness.targets.jars.resolved import LATEST
+from harness.targets.jars.resolved import LATEST, release_of
+from harness.targets.reference.target import DEFAULT_PROFILE, NEWEST_RELEASE
+from harness.trace.files import RunFolder
 
+_KAFKA: Final = "kafka:"
 _LATEST_PATCH: Final = "latest-patch"
 _ALL: Final = "all"
 _FORM: Final = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?(\+java)?")
@@ -108,3 +114,76 @@ def _key(version: str) -> _Key:
     found = _FORM.fullmatch(version)
     assert found is not None, version
     return (int(found[1]), int(found[2]), int(found[3] or 0), found[4] is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionTargets:
+    """The targets of a run of versions."""
+
+    targets: tuple[Target, ...]
+    """Versions from the oldest to the newest, then the further targets."""
+    against: str | None
+    """Name of the target that all others are compared with; None if each has its own reference."""
+
+
+def version_targets(
+    versions: str, *, further: Sequence[str] = (), against: str | None = None
+) -> VersionTargets:
+    """Return the targets of a run of versions.
+
+    Args:
+        versions: as `choose_versions` reads them; may be empty if there are further targets.
+        further: specs of targets that come after all versions.
+        against: spec of the target to compare all others with; a bare version is Kafka's.
+
+    Raises:
+        PlanError: a name is neither a version nor a target, or fewer than two targets are left to compare.
+    """
+    chosen = choose_versions(versions) if versions.strip() else ()
+    specs = [f"{_KAFKA}{version}" for version in chosen]
+    named = None if against is None else _spec_of(against)
+    if named is not None and named not in (*specs, *further):
+        version = named.removeprefix(_KAFKA)
+        with_it = in_order((*chosen, version)) if version != named and is_version(version) else ()
+        specs = [f"{_KAFKA}{each}" for each in with_it] or [named, *specs]
+    targets = parse_targets([*specs, *further], guards_external=True, stated=Stated(may_lack_topics=True))
+    if len(targets) < 2:
+        raise PlanError("at least two versions are compared; write for instance --versions 3.9.2,4.4.0")
+    name = next((target.name for target in targets if target.spec == named), None)
+    return VersionTargets(targets=targets, against=name)
+
+
+def _spec_of(against: str) -> str:
+    """Return a target's spec; a name without a kind is a version of Kafka."""
+    return against if ":" in against or against.startswith("reference") else f"{_KAFKA}{_only(against)}"
+
+
+def _only(version: str) -> str:
+    found = choose_versions(version)
+    if len(found) > 1:
+        raise PlanError(f"--against {version}: that is {len(found)} versions; name one to compare with")
+    return found[0]
+
+
+def judged_as_older(targets: Iterable[Target]) -> Iterator[str]:
+    """Yield a line for each target that is judged as an older release than its own."""
+    for target in targets:
+        if target.foreseen_profile is not None:
+            yield from _line(target.spec, target.foreseen_profile)
+
+
+def found_newer(targets: Iterable[Target], folder: RunFolder) -> Iterator[str]:
+    """Yield the same line for each target whose release was unknown before it ran, such as `kafka:latest`."""
+    ran = folder.targets()
+    for target in targets:
+        if target.foreseen_profile is None and target.name in ran:
+            for header in folder.read_headers(target.name)[:1]:
+                yield from _line(target.spec, header.profile)
+
+
+def _line(spec: str, profile: str) -> Iterator[str]:
+    if release_of(profile) > NEWEST_RELEASE:
+        yield (
+            f"{spec} is judged as {DEFAULT_PROFILE}: the reference knows no later release, "
+            f"and {profile} may differ from it"
+        )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from harness.orders.history import Operation
+from harness.invariants.exchange import Exchange
 from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.ids import MemberId
 from reference_coordinator.profile.behaviours import CoordinatorFamily
@@ -13,12 +13,12 @@ from reference_coordinator.profile.behaviours import CoordinatorFamily
 class SeenChoices:
     """The ids that the target gave, and the leader and protocol that it chose."""
 
-    operations: Sequence[Operation]
+    operations: Sequence[Exchange]
     strays: Mapping[str, tuple[str, ...]]
     """Ids that answers list and that no request was answered with, by prefix."""
-    current: Operation | None = None
+    current: Exchange | None = None
     """The operation that is being applied."""
-    parked: dict[int, Operation] = field(default_factory=dict)
+    parked: dict[int, Exchange] = field(default_factory=dict)
     """JoinGroups that wait for their answer, by their index."""
     given: set[str] = field(default_factory=set)
     rest: DeterministicChoices = field(default_factory=DeterministicChoices)
@@ -32,8 +32,12 @@ class SeenChoices:
         return MemberId(chosen)
 
     def uuid(self) -> MemberId:
-        """Return the id that the request was answered with."""
-        return self.member_id("")
+        """Return the id that the request was answered with, or one that answers list as its sender's."""
+        if self.current is None:
+            return self.member_id("")
+        request = self.current.request
+        found = request.get("group_instance_id") or request.get("instance_id") or self.current.actor
+        return self.member_id(str(found or ""))
 
     def leader(self, candidates: Sequence[MemberId]) -> MemberId:
         """Return the candidate that a waiting JoinGroup's answer names, else any answer, else the first."""

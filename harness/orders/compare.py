@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.apis.table import descriptor
-from harness.orders.history import Fields
+from harness.invariants.exchange import Fields
 from harness.orders.interface import ReferenceAnswer
 from harness.trace.canonical import Json, sort_key, sort_key_fields
 

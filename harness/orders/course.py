@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Final, NamedTuple, TypeAlias
 
+from harness.invariants.exchange import Exchange, Fields
 from harness.orders.compare import Unlike, comparable, unlike
-from harness.orders.history import Fields, Operation
 from harness.orders.interface import InnerStep, Machine, ReferenceAnswer
 
 _KEPT_EVERY: Final = 1_024
@@ -101,7 +101,7 @@ class Position:
 class Course:
     """One order of a history's operations and inner steps, as far as it has come."""
 
-    operations: Sequence[Operation]
+    operations: Sequence[Exchange]
     """In the order in which they were sent."""
     groups: frozenset[str]
     """The groups about which answers are compared."""

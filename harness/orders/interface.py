@@ -11,7 +11,7 @@ from enum import StrEnum
 from math import inf
 from typing import NamedTuple, Protocol, Self
 
-from harness.orders.history import Fields, Operation
+from harness.invariants.exchange import Exchange, Fields
 
 
 class InnerKind(StrEnum):
@@ -54,7 +54,7 @@ class Machine(Protocol):
     def now_ms(self) -> int:
         """Its time, which never goes back."""
 
-    def apply(self, operation: Operation, at_ms: float) -> tuple[ReferenceAnswer, ...]:
+    def apply(self, operation: Exchange, at_ms: float) -> tuple[ReferenceAnswer, ...]:
         """Apply an operation; return the answers that it causes, to any client."""
 
     def inner_steps(self, until_ms: float = inf) -> tuple[InnerStep, ...]:

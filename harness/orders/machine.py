@@ -13,9 +13,9 @@ from typing import Final, Self, TypeAlias
 
 from typing_extensions import override
 
+from harness.invariants.exchange import Exchange, Fields
 from harness.orders.choices import SeenChoices
 from harness.orders.compare import comparable
-from harness.orders.history import Fields, Operation
 from harness.orders.interface import InnerKind, InnerStep, ReferenceAnswer
 from harness.targets.reference.profile import CLIENT_HOST, ReferenceProfile, state_of
 from harness.trace.canonical import fields_json
@@ -76,7 +76,7 @@ class ReferenceMachine:
     def __init__(
         self,
         spec: ReferenceProfile,
-        operations: Sequence[Operation],
+        operations: Sequence[Exchange],
         groups: frozenset[str],
         *,
         topics: Mapping[str, tuple[int, str | None]],
@@ -113,7 +113,7 @@ class ReferenceMachine:
         chosen = None if topic_id is None else TopicId(topic_id)
         self._apis.broker.topics.create(name, num_partitions, chosen)
 
-    def apply(self, operation: Operation, at_ms: float) -> Answers:
+    def apply(self, operation: Exchange, at_ms: float) -> Answers:
         """Apply a request; return the answers that it causes."""
         self._pass_to(at_ms)
         self._choices.current = operation
@@ -168,7 +168,7 @@ class ReferenceMachine:
     def _pass_to(self, at_ms: float) -> None:
         self.now_ms = Millis(max(self.now_ms, int(at_ms)))
 
-    def _frame_of(self, operation: Operation) -> bytes:
+    def _frame_of(self, operation: Exchange) -> bytes:
         """Return the request as it is sent."""
         return operation.frame
 

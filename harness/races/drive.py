@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from harness.races.history import History
+from harness.races.history import History, RacedExchange
 from harness.races.plan import RoundBatch, Strand, requests_of
-from harness.races.round_runner import Asked, Lines, RoundRunner, now_us
+from harness.races.round_runner import Lines, RoundRunner, now_ms
 from harness.scenario.errors import UnboundReferenceError
 from harness.scenario.script import Send
 from harness.targets.base.interface import BrokerSession, Connection, ConnectionLost, NoAnswer
@@ -141,7 +141,7 @@ class Driver:
 class _Together:
     """One DeleteGroups that is an operation of many rounds: each gets the part about its group."""
 
-    parts: Sequence[tuple[RoundRunner, Send, Asked]]
+    parts: Sequence[tuple[RoundRunner, Send, RacedExchange]]
     frame: bytes
     """The request, ready to be sent."""
     delay_us: int
@@ -152,23 +152,23 @@ class _Together:
         """Send the request, await its answer, and give every round its part."""
         if self.delay_us:
             await asyncio.sleep(self.delay_us / 1e6)
-        invoked_us = now_us()
+        asked_ms = now_ms()
         for _, _, asked in self.parts:
-            asked.invoked_us = invoked_us
+            asked.asked_ms = asked_ms
         await self.line.send(self.frame)
         _, example, _ = self.parts[0]
         try:
             answer = await self.line.receive(timeout_ms=patience_ms)
-            answered_us = now_us()
+            answered_ms = now_ms()
             fields = decode_response(example.api, example.api_version, answer.payload).fields
         except (NoAnswer, ConnectionLost, MalformedResponse) as error:
             for _, _, asked in self.parts:
-                asked.note = str(error)
+                asked.fault = str(error)
             await self.line.close()
             return
         self.lines.give_back(self.line)
         for conversation, send, asked in self.parts:
-            conversation.learn(send, asked, _concerning(fields, conversation.group_id), answered_us)
+            conversation.learn(send, asked, _concerning(fields, conversation.group_id), answered_ms)
 
 
 def _commit(group_id: str, correlation_id: int, lines: Lines) -> bytes:

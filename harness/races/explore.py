@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from harness.orders.history import Operation
+from harness.invariants.exchange import Exchange
 from harness.orders.interface import InnerStep, Machine
 from harness.orders.machine import Answers
 from harness.races.history import GROUP
@@ -47,7 +47,7 @@ class _Telling:
         operation = next(index for index, step in enumerate(self.steps) if step is send)
         request: Fields = self.bindings.resolve_fields(send.fields)  # type: ignore[assignment] # a resolved request contains plain values only
         self.asked[operation] = (send, request)
-        asked = Operation(
+        asked = Exchange(
             index=operation,
             actor=send.actor,
             api=send.api,

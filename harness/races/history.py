@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Final
 from uuid import NAMESPACE_OID, uuid5
 
-from typing_extensions import override
-
-from harness.orders.history import Operation
+from harness.invariants.exchange import Exchange
 from harness.scenario.values import Json, from_json
 from harness.targets.base.conformance import CONFORMANCE_TOPICS
 from harness.trace.canonical import canonical_json
+from harness.trace.plain_files import read_plain
 from harness.trace.schema import TraceError, json_object
 from harness.wire.codec import Fields, FieldValue, encode_request
 from harness.wire.errors import WireError
@@ -28,26 +27,19 @@ TOPIC_IDS: Final = {f"topic:{name}": str(uuid5(NAMESPACE_OID, name)) for name in
 _US_IN_MS: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RacedOperation(Operation):
+@dataclass(slots=True, kw_only=True)
+class RacedExchange(Exchange):
     """One request of a round with its answer, on the clock of the process that drove it.
 
-    Request and answer are in canonical form. An operation whose answer was not awaited to the end counts as
-    unanswered.
+    In a history, request and answer are in canonical form. One whose answer was not awaited to the end counts
+    as unanswered.
     """
 
+    actor: str
     request: Fields
     answer: Fields | None = None
     is_rival: bool
     """Whether it belongs to the concurrent requests, not to the set-up or the look back."""
-    answer_note: str | None = None
-    """Why there is no answer, if the reason is not that none came in time."""
-
-    @property
-    @override
-    def is_compared(self) -> bool:
-        """Whether it has an answer, and the answer is the coordinator's."""
-        return self.answer is not None and self.api != "Metadata"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +48,7 @@ class History:
 
     race: str
     round_number: int
-    operations: tuple[RacedOperation, ...]
+    operations: tuple[RacedExchange, ...]
     """As `in_order` returns them."""
 
     def shape(self) -> str:
@@ -95,7 +87,7 @@ def read_histories(path: Path) -> tuple[History, ...]:
         TraceError: the file is missing, or any other line is not a history.
     """
     try:
-        lines = path.read_bytes().split(b"\n")
+        lines = read_plain(path).split(b"\n")
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror}") from error
     complete = lines[:-1]
@@ -104,13 +96,13 @@ def read_histories(path: Path) -> tuple[History, ...]:
     )
 
 
-def in_order(operations: Iterable[RacedOperation]) -> tuple[RacedOperation, ...]:
+def in_order(operations: Iterable[RacedExchange]) -> tuple[RacedExchange, ...]:
     """Return operations in the order in which they were invoked, with their places in it."""
     ordered = sorted(operations, key=lambda each: each.asked_ms)
     return tuple(replace(each, index=index) for index, each in enumerate(ordered))
 
 
-def _operation_to_json(operation: RacedOperation) -> Fields:
+def _operation_to_json(operation: RacedExchange) -> Fields:
     return {
         "actor": operation.actor,
         "api": operation.api,
@@ -120,7 +112,7 @@ def _operation_to_json(operation: RacedOperation) -> Fields:
         "answered_us": None if operation.answered_ms == inf else round(operation.answered_ms * _US_IN_MS),
         "answer": operation.answer,
         "is_rival": operation.is_rival,
-        "answer_note": operation.answer_note,
+        "answer_note": operation.fault or None,
     }
 
 
@@ -141,12 +133,12 @@ def _history_from_json(line: bytes, *, where: str) -> History:
         raise TraceError(f"{where}: not a history of a race: {error!r}") from error
 
 
-def _operation_from_json(data: Mapping[str, Json]) -> RacedOperation:
+def _operation_from_json(data: Mapping[str, Json]) -> RacedExchange:
     api, api_version, request = str(data["api"]), _whole(data["version"]), fields_from_json(data["request"])
     with_ids = request_with_topic_ids(canonical_json(request))
     encode_request(api, api_version, correlation_id=0, client_id="", fields=with_ids)  # raises if it is none
     answer, answered_us = data["answer"], data["answered_us"]
-    return RacedOperation(
+    return RacedExchange(
         actor=str(data["actor"]),
         api=api,
         api_version=api_version,
@@ -155,7 +147,7 @@ def _operation_from_json(data: Mapping[str, Json]) -> RacedOperation:
         answered_ms=inf if answered_us is None else _whole(answered_us) / _US_IN_MS,
         answer=None if answer is None else fields_from_json(answer),
         is_rival=bool(data["is_rival"]),
-        answer_note=data["answer_note"],  # type: ignore[arg-type] # a text or null, likewise
+        fault=str(data["answer_note"] or ""),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from harness.orders.history import Fields, Operation
+from harness.invariants.exchange import Exchange, Fields
 
 NO_ANSWER = "no answer"
 _HEARTBEATS: Final[Mapping[object, str]] = {
@@ -44,7 +44,7 @@ def outcome(api: str, answer: Fields | None) -> str:
     return "NONE"
 
 
-def outcome_of(operation: Operation) -> str:
+def outcome_of(operation: Exchange) -> str:
     """Return the outcome of an operation of a history."""
     return outcome(operation.api, operation.answer)
 

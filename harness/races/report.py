@@ -8,15 +8,16 @@ from rich.table import Table
 
 from harness.races.folder import RunRecord
 from harness.races.judge import Counterexample, Verdict
-from harness.report.site.pages import Pages
+from harness.report.site.pages import NavItem, Site
 from harness.trace.files import write_whole
 
 
 def write_report(path: Path, run: RunRecord, verdicts: Sequence[Verdict]) -> None:
     """Write `summary.md` and `index.html` into a run's folder."""
     write_whole(path / "summary.md", _markdown(run, verdicts))
-    Pages(path, run.run_id, nav=()).write(
-        "index.html",
+    site = Site(path, run.run_id, nav=(NavItem(view="races", name="Races"),))
+    site.view(
+        "races",
         "races.html.j2",
         run=run,
         verdicts=verdicts,
@@ -24,9 +25,10 @@ def write_report(path: Path, run: RunRecord, verdicts: Sequence[Verdict]) -> Non
         counts=counts,
         again=lambda each, example: reproduction(run, each, example),
     )
+    site.finish()
 
 
-def print_verdicts(console: Console, run: RunRecord, verdicts: Sequence[Verdict]) -> None:
+def print_verdicts(console: Console, *, run: RunRecord, verdicts: Sequence[Verdict]) -> None:
     """Print a table of races and targets, and the rounds that no order explains."""
     table = Table("race", "target", "rounds", "judged", "not observed", box=None)
     for each in verdicts:

@@ -2,11 +2,9 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from math import inf
+from dataclasses import dataclass, field, replace
 
-from harness.apis.table import descriptor
-from harness.races.history import GROUP, History, RacedOperation, fields_from_json, in_order
+from harness.races.history import GROUP, History, RacedExchange, fields_from_json, in_order
 from harness.races.plan import Round, Strand, requests_of
 from harness.scenario.bindings import Bindings
 from harness.scenario.errors import UnboundReferenceError
@@ -45,21 +43,6 @@ class Lines:
 
 
 @dataclass(slots=True, kw_only=True)
-class Asked:
-    """A request that was sent, and its answer once there is one."""
-
-    actor: str
-    api: str
-    api_version: int
-    request: Fields
-    is_rival: bool
-    invoked_us: int = 0
-    answered_us: int | None = None
-    answer: Fields | None = None
-    note: str | None = None
-
-
-@dataclass(slots=True, kw_only=True)
 class RoundRunner:
     """Runs one round, on connections that it takes for each request and returns after the answer."""
 
@@ -68,7 +51,7 @@ class RoundRunner:
     lines: Lines
     patience_ms: float
     """How long to await an answer after its request was sent."""
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[RacedExchange] = field(default_factory=list)
     _bindings: Bindings = field(init=False)
     _indices: dict[int, int] = field(default_factory=dict, init=False)
     _correlation_id: int = field(default=0, init=False)
@@ -87,16 +70,16 @@ class RoundRunner:
                 line, frame, asked = await self.ready(step, is_rival=False)
             except UnboundReferenceError:
                 return
-            asked.invoked_us = now_us()
+            asked.asked_ms = now_ms()
             await line.send(frame)
             await self.answered(step, line, asked)
 
-    async def race(self, strand: Strand, line: Connection, frame: bytes, asked: Asked) -> None:
+    async def race(self, strand: Strand, line: Connection, frame: bytes, asked: RacedExchange) -> None:
         """Run a strand whose first request is encoded; its steps are requests and their answers."""
         if strand.delay_us:
             await asyncio.sleep(strand.delay_us / 1e6)
         first, *others = requests_of(strand.steps)
-        asked.invoked_us = now_us()
+        asked.asked_ms = now_ms()
         await line.send(frame)
         await self.answered(first, line, asked)
         for step in others:
@@ -106,11 +89,11 @@ class RoundRunner:
                 line, frame, asked = await self.ready(step, is_rival=True)
             except UnboundReferenceError:
                 return
-            asked.invoked_us = now_us()
+            asked.asked_ms = now_ms()
             await line.send(frame)
             await self.answered(step, line, asked)
 
-    async def ready(self, step: Send, *, is_rival: bool) -> tuple[Connection, bytes, Asked]:
+    async def ready(self, step: Send, *, is_rival: bool) -> tuple[Connection, bytes, RacedExchange]:
         """Record a request, and encode it for sending.
 
         Raises:
@@ -132,41 +115,42 @@ class RoundRunner:
         )
         return line, frame, asked
 
-    def note(self, step: Send, *, is_rival: bool) -> Asked:
+    def note(self, step: Send, *, is_rival: bool) -> RacedExchange:
         """Record a request that is about to be sent.
 
         Raises:
             UnboundReferenceError: no answer brought a value that it needs.
         """
-        asked = Asked(
+        asked = RacedExchange(
             actor=step.actor,
             api=step.api,
             api_version=step.api_version,
             request=self._resolved(step),
+            asked_ms=0.0,
             is_rival=is_rival,
         )
         self.asked.append(asked)
         return asked
 
-    async def answered(self, step: Send, line: Connection, asked: Asked) -> None:
+    async def answered(self, step: Send, line: Connection, asked: RacedExchange) -> None:
         """Await the answer, record it, and return the connection to the pool."""
         try:
             frame = await line.receive(timeout_ms=self.patience_ms)
-            answered_us = now_us()
+            answered_ms = now_ms()
             reported = decode_response(asked.api, asked.api_version, frame.payload).fields
             answer = self.lines.incoming(reported)
         except NoAnswer:
             await line.close()
         except (ConnectionLost, MalformedResponse) as error:
-            asked.note = str(error)
+            asked.fault = str(error)
             await line.close()
         else:
             self.lines.give_back(line)
-            self.learn(step, asked, answer, answered_us)
+            self.learn(step, asked, answer, answered_ms)
 
-    def learn(self, step: Send, asked: Asked, answer: Fields, answered_us: int) -> None:
+    def learn(self, step: Send, asked: RacedExchange, answer: Fields, answered_ms: float) -> None:
         """Record an answer, and learn its values."""
-        asked.answer, asked.answered_us = answer, answered_us
+        asked.answer, asked.answered_ms = answer, answered_ms
         index = self._indices[id(step)]
         self._bindings.learn(step=index, actor=step.actor, api=step.api, fields=answer)
 
@@ -179,13 +163,18 @@ class RoundRunner:
         )
 
     def _canonicaliser(self) -> Canonicaliser:
-        """Return a canonicaliser that has learnt the member ids in all answers."""
+        """Return a canonicaliser that has learnt the ids in all answers."""
         prefixes = [(each.name, each.group_instance_id or each.client_id) for each in self.round.actors]
         name = GROUP.removeprefix("group:")
         canonicaliser = Canonicaliser(groups={self.group_id: name}, actors=member_prefixes(prefixes))
-        answered = [each for each in self.asked if each.answer is not None and _names_something(each.api)]
-        for each in sorted(answered, key=lambda each: each.answered_us or 0):
-            canonicaliser.canonical(actor=each.actor, api=each.api, fields=each.answer or {})
+        happened = [(each.asked_ms, 0, each) for each in self.asked]
+        happened += [(each.answered_ms, 1, each) for each in self.asked if each.answer is not None]
+        for _, is_answer, each in sorted(happened, key=lambda found: found[:2]):
+            if is_answer:
+                canonicaliser.observe(actor=each.actor, api=each.api, fields=each.answer or {})
+            else:
+                canonicaliser.asked(actor=each.actor, api=each.api, fields=each.request)
+        canonicaliser.settle()
         return canonicaliser
 
     def _resolved(self, step: Send) -> Mapping[str, FieldValue]:
@@ -193,27 +182,15 @@ class RoundRunner:
         return resolved
 
 
-def _names_something(api: str) -> bool:
-    """Return whether an API's answers contain new ids of members or topics."""
-    return bool(descriptor(api).learns) or api == "Metadata"
-
-
-def now_us() -> int:
+def now_ms() -> float:
     """Return the running loop's time, on the clock that all histories of a run share."""
-    return int(asyncio.get_running_loop().time() * 1_000_000)
+    return round(asyncio.get_running_loop().time() * 1_000, 3)
 
 
-def _operations(asked: Iterable[Asked], canonicaliser: Canonicaliser) -> Iterable[RacedOperation]:
+def _operations(asked: Iterable[RacedExchange], canonicaliser: Canonicaliser) -> Iterable[RacedExchange]:
     for each in asked:
-        answer = each.answer
-        yield RacedOperation(
-            actor=each.actor,
-            api=each.api,
-            api_version=each.api_version,
-            request=fields_from_json(canonicaliser.value(each.request)),
-            asked_ms=each.invoked_us / 1_000,
-            answered_ms=inf if each.answered_us is None else each.answered_us / 1_000,
-            answer=None if answer is None else fields_from_json(canonicaliser.value(answer, api=each.api)),
-            is_rival=each.is_rival,
-            answer_note=each.note,
-        )
+        request = fields_from_json(canonicaliser.value(each.request))
+        answer = None
+        if each.answer is not None:
+            answer = fields_from_json(canonicaliser.value(each.answer, api=each.api))
+        yield replace(each, request=request, answer=answer)

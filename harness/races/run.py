@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -14,14 +14,16 @@ from harness.races.history import History
 from harness.races.judge import Verdict, judge
 from harness.races.plan import cohorts
 from harness.races.specification import ReferenceSpecification
+from harness.runner.recorder import header_of
 from harness.scenario.fitting import INITIAL_DELAY
 from harness.targets.base.ending import to_its_end
 from harness.targets.base.interface import Broker, BrokerSession, ConnectionLost, Target, TargetError
 from harness.targets.base.nonsense import blaming_target
 from harness.targets.external.guard import NotOurs
 from harness.targets.reference.oracle import oracle_for
+from harness.trace.embedded import broker_properties
+from harness.trace.events import TraceHeader
 from harness.trace.files import write_whole
-from harness.trace.target_record import TargetRecord
 
 Tell = Callable[[str, str], None]
 """Called with a target's name and its current activity."""
@@ -50,7 +52,7 @@ async def drive(plan: RacesPlan, tell: Tell) -> RacesFolder:
         TargetError: a target cannot be started, or is lost; what was recorded until then is on file.
     """
     folder = RacesFolder(plan.out / plan.run_id)
-    folder.write_run(
+    folder.write_plan(
         RunRecord(
             run_id=plan.run_id,
             seed=plan.seed,
@@ -59,42 +61,42 @@ async def drive(plan: RacesPlan, tell: Tell) -> RacesFolder:
             command=plan.command,
         )
     )
-    for target in plan.targets:
-        await _drive_target(plan, target, folder, tell)
+    try:
+        for target in plan.targets:
+            await _drive_target(plan, target, folder, tell)
+    finally:
+        folder.pack_logs()
     return folder
 
 
 async def _drive_target(plan: RacesPlan, target: Target, folder: RacesFolder, tell: Tell) -> None:
     target.for_run(plan.run_id)
+    logs = folder.logs(target.name)
+    logs.mkdir(parents=True)
     with blaming_target():
         broker = await target.start(
             broker_config={},
-            directory=folder.logs(target.name),
+            directory=logs,
             progress=lambda text: tell(target.name, text),
         )
     try:
         oracle = oracle_for(target, broker.description)
-        record = TargetRecord(
-            spec=target.spec,
-            name=target.name,
-            implementation=broker.description.implementation,
-            profile=oracle.profile,
-            broker_config=dict(broker.description.broker_config),
-        )
-        folder.write_target(record)
+        described = header_of(plan.run_id, target.name, broker.description, 0.0)
+        record = replace(described, spec=target.spec, profile=oracle.profile)
+        folder.write_headers(target.name, [record])
         await _run_races(plan, target, broker, folder, tell, record)
     finally:
         await to_its_end(broker.stop())
 
 
-def is_applicable(race: str, target: TargetRecord) -> bool:
+def is_applicable(race: str, target: TraceHeader) -> bool:
     """Return whether a target has the features that a race needs."""
-    specification = ReferenceSpecification(target.profile, target.broker_config)
+    specification = ReferenceSpecification(target.profile, broker_properties(target))
     return has_race(race, consumer_groups=specification.has_consumer_groups)
 
 
 async def _run_races(
-    plan: RacesPlan, target: Target, broker: Broker, folder: RacesFolder, tell: Tell, record: TargetRecord
+    plan: RacesPlan, target: Target, broker: Broker, folder: RacesFolder, tell: Tell, record: TraceHeader
 ) -> None:
     delay_ms = broker.description.broker_config.get(INITIAL_DELAY, "0")
     if broker.run_namespace is not None and delay_ms != "0":
@@ -139,10 +141,10 @@ def judge_folder(folder: RacesFolder, tell: Tell) -> tuple[Verdict, ...]:
         TraceError: it is not a folder of races, or one of its files is damaged.
         TargetError: the reference does not have the recorded profile.
     """
-    run = folder.read_run()
+    run = folder.read_plan()
     verdicts: list[Verdict] = []
-    for target in folder.read_targets():
-        specification = ReferenceSpecification(target.profile, target.broker_config)
+    for target in folder.all_headers():
+        specification = ReferenceSpecification(target.profile, broker_properties(target))
         verdicts += judge(
             folder.histories(target.name),
             specification,
@@ -150,7 +152,7 @@ def judge_folder(folder: RacesFolder, tell: Tell) -> tuple[Verdict, ...]:
             seed=run.seed,
             progress=partial(tell, target.name),
         )
-    write_whole(folder.path / "judgement.json", _to_json(verdicts))
+    write_whole(folder.judgement_json, _to_json(verdicts))
     return tuple(verdicts)
 
 

@@ -16,8 +16,8 @@ from math import inf
 from typing import Final
 
 from harness.apis.descriptor import Access
+from harness.invariants.exchange import Exchange
 from harness.orders.course import Apply, Course, Move, Take
-from harness.orders.history import Operation
 from harness.orders.search import Search
 from harness.races.history import GROUP, History
 from harness.races.specification import MachineFactory
@@ -107,12 +107,12 @@ def _unanswered(history: History) -> frozenset[int]:
     return frozenset(each.index for each in history.operations if each.answer is None)
 
 
-def is_read(operation: Operation) -> bool:
+def is_read(operation: Exchange) -> bool:
     """Return whether an operation changes nothing."""
     return operation.descriptor.access is Access.READS
 
 
-def _before(operations: Sequence[Operation], *, stale_reads: bool) -> tuple[frozenset[int], ...]:
+def _before(operations: Sequence[Exchange], *, stale_reads: bool) -> tuple[frozenset[int], ...]:
     """Return for each operation the places of others that must be over before it takes effect."""
     return tuple(
         frozenset(
@@ -125,7 +125,7 @@ def _before(operations: Sequence[Operation], *, stale_reads: bool) -> tuple[froz
     )
 
 
-def _is_answered_early(operation: Operation) -> bool:
+def _is_answered_early(operation: Exchange) -> bool:
     """Return whether an answer was given without waiting for earlier writes.
 
     A refusal is thrown at once, and a JoinGroup is answered by the request that completes the rebalance.
@@ -163,7 +163,7 @@ class Precedence:
         return (*inner, *(Apply(place, now_ms) for place in ready))
 
 
-def _likelihood(operation: Operation) -> tuple[bool, float]:
+def _likelihood(operation: Exchange) -> tuple[bool, float]:
     """Return a sort key: operations in the order of their answers, then unanswered ones."""
     is_open = operation.answered_ms == inf
     return is_open, operation.asked_ms if is_open else operation.answered_ms

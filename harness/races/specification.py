@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from typing_extensions import override
 
-from harness.orders.history import Fields, Operation
+from harness.invariants.exchange import Exchange, Fields
 from harness.orders.interface import InnerKind, InnerStep, Machine
 from harness.orders.machine import Answers, ReferenceMachine
 from harness.races.history import GROUP, TOPIC_IDS, request_with_topic_ids
@@ -37,7 +37,7 @@ class MachineFactory(Protocol):
     def reads_may_be_stale(self) -> bool:
         """Whether reading APIs answer from committed state, which may lag behind."""
 
-    def begin(self, operations: Sequence[Operation] = ()) -> Machine:
+    def begin(self, operations: Sequence[Exchange] = ()) -> Machine:
         """Return a new machine; with a history, it makes the choices that the history's target made."""
 
 
@@ -63,7 +63,7 @@ class ReferenceSpecification:
         """Whether the release has consumer groups in general availability."""
         return self._spec.has_consumer_groups
 
-    def begin(self, operations: Sequence[Operation] = ()) -> "RaceMachine":
+    def begin(self, operations: Sequence[Exchange] = ()) -> "RaceMachine":
         """Return a coordinator without groups."""
         return RaceMachine(self._spec, operations)
 
@@ -71,7 +71,7 @@ class ReferenceSpecification:
 class RaceMachine(ReferenceMachine):
     """The reference in the canonical form of a history; pending writes and removals are inner steps."""
 
-    def __init__(self, spec: ReferenceProfile, operations: Sequence[Operation]) -> None:
+    def __init__(self, spec: ReferenceProfile, operations: Sequence[Exchange]) -> None:
         topics = {
             name: (num_partitions, TOPIC_IDS[f"topic:{name}"])
             for name, num_partitions in CONFORMANCE_TOPICS.items()
@@ -87,7 +87,7 @@ class RaceMachine(ReferenceMachine):
             self._apis.pause_at_dead()
 
     @override
-    def apply(self, operation: Operation, at_ms: float) -> Answers:
+    def apply(self, operation: Exchange, at_ms: float) -> Answers:
         """Apply an operation; if it makes a group Dead, its answer waits until the group is removed.
 
         A request that finds the group Dead already, or is refused for another reason, is answered at once.
@@ -130,7 +130,7 @@ class RaceMachine(ReferenceMachine):
         return repr((state_of(self._shard), is_written, waiting, due, sorted(self._choices.given)))
 
     @override
-    def _frame_of(self, operation: Operation) -> bytes:
+    def _frame_of(self, operation: Exchange) -> bytes:
         request = canonical_json(operation.request)  # type: ignore[arg-type] # requests of races have values of messages
         return _frame(operation.api, operation.api_version, operation.actor, request)
 

@@ -7,8 +7,8 @@ coordinator's answers in one recording can be compared with the reference's answ
     replayed = replay(events, spec, conversation_id="tap", is_whole=False)
 """
 
-from harness.replay.finding import Replayed, total
 from harness.replay.replay import replay
+from harness.results.replay_results import Replayed, total
 from harness.targets.reference.profile import ReferenceProfile, specification
 
 __all__ = ["ReferenceProfile", "Replayed", "replay", "specification", "total"]

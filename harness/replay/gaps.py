@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
 
-from harness.replay.operation import MEMBERSHIP, RecordedOperation
+from harness.invariants.exchange import MEMBERSHIP, NO_ERROR, Exchange
 
 UNSEEN: Final = "while requests or answers may be missing in the recording"
 """Why answers of such a time are not compared."""
@@ -27,7 +27,7 @@ class Gap:
         return self.since_ms <= begin_ms and end_ms <= self.until_ms
 
 
-def gaps_of(operations: Sequence[RecordedOperation], gaps: Iterable[Gap]) -> list[Gap]:
+def gaps_of(operations: Sequence[Exchange], gaps: Iterable[Gap]) -> list[Gap]:
     """Return the gaps that concern the group of some operations.
 
     A gap lasts until the requests in flight at its end are answered: before that, the group may be changing.
@@ -41,7 +41,7 @@ def gaps_of(operations: Sequence[RecordedOperation], gaps: Iterable[Gap]) -> lis
     ]
 
 
-def _settled(gap: Gap, operations: Iterable[RecordedOperation]) -> Gap:
+def _settled(gap: Gap, operations: Iterable[Exchange]) -> Gap:
     answered = (
         each.answered_ms
         for each in operations
@@ -51,9 +51,53 @@ def _settled(gap: Gap, operations: Iterable[RecordedOperation]) -> Gap:
 
 
 def with_begun(
-    operations: Iterable[RecordedOperation], under_way: Iterable[RecordedOperation], begin_ms: float
-) -> list[RecordedOperation]:
+    operations: Iterable[Exchange], under_way: Iterable[Exchange], begin_ms: float
+) -> list[Exchange]:
     """Add requests in flight when a gap began, without their late answers: they may have taken effect."""
     begun = (each for each in under_way if each.answer is not None and begin_ms < each.asked_ms)
-    unanswered = (replace(each, answer=None, answered_at=None, answered_ms=inf) for each in begun)
+    unanswered = (replace(each, answer=None, answered_at=-1, answered_ms=inf) for each in begun)
     return sorted((*operations, *unanswered), key=lambda each: each.index)
+
+
+WHY: Final = "while the coordinator may have been loading"
+"""The reason why such an answer is not compared if it differs."""
+_LOADING_MS: Final = 60_000.0
+"""How long an unobserved load may take; any other request about the group shows its end before that."""
+
+
+def maybe_while_loading(operations: Sequence[Exchange], group_id: str, *, since_ms: float) -> frozenset[int]:
+    """Return the places of heartbeats answered NONE that may have come during a load.
+
+    Args:
+        operations: of one coordinator, in the order in which they were sent.
+        group_id: the group whose load is in question.
+        since_ms: when the coordinator took over.
+
+    Source: GroupCoordinator#doHeartbeat (3.9.2), GroupCoordinatorService#heartbeat (4.3.1).
+    """
+    seeing = (
+        each.answered_ms
+        for each in operations
+        if group_id in each.groups and each.answer is not None and not _is_blind(each)
+    )
+    until_ms = min(min(seeing, default=inf), since_ms + _LOADING_MS)
+    return frozenset(
+        place
+        for place, each in enumerate(operations)
+        if _is_blind(each) and since_ms <= each.answered_ms and each.asked_ms < until_ms
+    )
+
+
+def may_be_loading(operations: Sequence[Exchange], group_id: str, since_ms: float | None) -> bool:
+    """Return whether a coordinator that took over at that time may still be loading."""
+    if since_ms is None:
+        return False
+    return not any(
+        (group_id in each.groups and each.answer is not None and not _is_blind(each))
+        or each.asked_ms > since_ms + _LOADING_MS
+        for each in operations
+    )
+
+
+def _is_blind(operation: Exchange) -> bool:
+    return operation.api == "Heartbeat" and operation.answer is not None and operation.error == NO_ERROR

@@ -3,23 +3,23 @@
 A part ends where the group is quiet. The next one continues with the reference as it is then.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import inf
 from typing import Final, TypeAlias
 
-from harness.invariants.exchange import NO_ERROR, text
+from harness.apis.descriptor import Access
+from harness.invariants.exchange import HEARTBEATS, MEMBERSHIP, NO_ERROR, Exchange, number, text
 from harness.orders.course import Course
-from harness.replay.carried import Account, Past, Running
-from harness.replay.gaps import UNSEEN, Gap, gaps_of, with_begun
+from harness.orders.interface import ReferenceAnswer
+from harness.replay.gaps import UNSEEN, Gap, gaps_of, may_be_loading, maybe_while_loading, with_begun
+from harness.replay.gaps import WHY as LOADING
 from harness.replay.history import RecordedConversation, members_of
-from harness.replay.loading import WHY as LOADING
-from harness.replay.loading import may_be_loading, maybe_while_loading
 from harness.replay.machine import ReplayMachine, refusal
 from harness.replay.modern import ModernGroup, is_first, joins
 from harness.replay.modern import has_earlier_members as has_earlier_modern_members
-from harness.replay.operation import HEARTBEATS, MEMBERSHIP, RecordedOperation, TopicChange
 from harness.replay.seeds import (
     Seed,
     SeedOffset,
@@ -42,9 +42,62 @@ from harness.replay.selecting import (
     transactional_ids,
     until_of,
 )
+from harness.replay.topics import TopicChange
 from harness.replay.unexplained import Unexplained, finding_of, unexplained
 from harness.replay.windows import Windows
+from harness.results.replay_results import Replayed, ReplayFinding
 from harness.targets.reference.profile import ReferenceProfile
+
+
+@dataclass(slots=True, kw_only=True)
+class Account:
+    """The numbers of answers compared and not compared, and the findings."""
+
+    conversation_id: str
+    compared: int = 0
+    not_compared: Counter[str] = field(default_factory=Counter)
+    findings: list[ReplayFinding] = field(default_factory=list)
+    agreed: set[int] = field(default_factory=set)
+    """Positions of answers that equal the reference's. Readers empty the set."""
+    otherwise: dict[int, ReferenceAnswer | None] = field(default_factory=dict)
+    """The reference's answer, or None, by the position of an answer that differs. Readers empty this too."""
+
+    def replayed(self) -> Replayed:
+        """Return the account as a result."""
+        return Replayed(
+            conversation=self.conversation_id,
+            compared=self.compared,
+            not_compared=dict(self.not_compared),
+            findings=tuple(sorted(self.findings, key=lambda each: each.position)),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """A group in a coordinator that continues into the next part."""
+
+    machine: ReplayMachine
+    left: tuple[Exchange, ...]
+    """Operations that have not taken effect yet, and may never: they are unanswered, or take effect later."""
+    unknown: frozenset[TopicPartition] | None
+    """As in a `Seed`."""
+    named: frozenset[TopicPartition]
+    """Partitions whose offsets a client wrote or read."""
+    since_ms: float | None
+    """When the coordinator took over, if it may still be loading."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Past:
+    """What is known of a group from the parts replayed so far."""
+
+    end_ms: float = -inf
+    running: Running | None = None
+    member_ids: frozenset[str] = frozenset()
+    transactional: frozenset[str] = frozenset()
+    is_modern: bool = False
+    """Whether members have sent heartbeats with an epoch."""
+
 
 TOLERANCE_MS: Final = 300.0
 """How far a deadline may be off, in addition to the longest time that the broker took for a simple answer."""
@@ -55,7 +108,7 @@ _LATE_MS: Final = 10_000.0
 """How much later than the reference's an answer may come, in addition to the tolerance."""
 
 
-_Replayed: TypeAlias = tuple[Running | None, Sequence[RecordedOperation]]
+_Replayed: TypeAlias = tuple[Running | None, Sequence[Exchange]]
 """The coordinator at the end, and the requests since the reference was in another state than the group."""
 
 
@@ -175,7 +228,7 @@ class _Part:
 
     def _era(
         self,
-        reported: Sequence[RecordedOperation],
+        reported: Sequence[Exchange],
         known: Seed | Running | None,
         begin_ms: float,
         end_ms: float,
@@ -218,7 +271,7 @@ class _Part:
         self,
         seed: Seed,
         unknown: frozenset[TopicPartition] | None,
-        under_way: Sequence[RecordedOperation],
+        under_way: Sequence[Exchange],
         loaded_ms: float,
     ) -> Seed | None:
         """Return what the next coordinator finds in the log; None if that is unknown."""
@@ -236,13 +289,12 @@ class _Part:
     def _unrecorded_member(self) -> str | None:
         """Return a member that a leader's answer lists but that no request or answer, or stray id, is of."""
         known = self._past.member_ids | heard_of(self._operations).union(*self._strays.values())
-        return next(
-            (each for each in members_of(self._operations, self._group_id) if each not in known), None
-        )
+        listed = (text(each, "member_id") for each in members_of(self._operations, self._group_id))
+        return next((each for each in listed if each not in known), None)
 
-    def _tellable(self) -> list[RecordedOperation]:
+    def _tellable(self) -> list[Exchange]:
         end_ms = self._conversation.topics_deleted_ms if self._is_modern else inf
-        reported: list[RecordedOperation] = []
+        reported: list[Exchange] = []
         why_refused = refusal(self._spec)
         for operation in self._operations:
             why = None if isinstance(operation, TopicChange) else why_refused(operation)
@@ -254,7 +306,7 @@ class _Part:
                 self._leave_out([operation], why)
         return reported
 
-    def _seed_at_first(self, era: Sequence[RecordedOperation]) -> Seed | None:
+    def _seed_at_first(self, era: Sequence[Exchange]) -> Seed | None:
         """Return the group's state at the beginning; None if it is unknown.
 
         A group that begins with the very first generation did not exist before, and one that nobody joins has
@@ -264,26 +316,27 @@ class _Part:
         first = next((each for each in joined if each.answer is not None and each.error == NO_ERROR), None)
         if has_earlier_members(era) or has_earlier_modern_members(era):
             return None
-        if not any(each.api in MEMBERSHIP for each in era) or (first is not None and self._is_first(first)):
+        of_group = [each for each in era if self._group_id in each.groups]
+        if all(each.descriptor.access is Access.READS for each in of_group):
+            return None  # What nobody was seen to write would be learnt from the answers that show it.
+        if not any(map(_is_of_member, era)) or (first is not None and self._is_first(first)):
             return Seed(at_ms=-inf, unknown=None)
         return None
 
-    def _is_first(self, joined: RecordedOperation) -> bool:
+    def _is_first(self, joined: Exchange) -> bool:
         """Return whether an answer is one that only the first member of a new group gets."""
         if joined.api == "JoinGroup":
             return (joined.answer or {}).get("generation_id") == 1
         return is_first(joined, self._spec)
 
-    def _replay_era(self, era: Sequence[RecordedOperation], known: Seed | Running | None) -> Running | None:
+    def _replay_era(self, era: Sequence[Exchange], known: Seed | Running | None) -> Running | None:
         """Replay the requests to one coordinator; return its state at the end, or None if it is unknown."""
         running, apart = self._replay_known(era, known, _UNKNOWN)
         while apart:
             running, apart = self._replay_known(apart, None, _APART)
         return running
 
-    def _replay_known(
-        self, era: Sequence[RecordedOperation], known: Seed | Running | None, why_not: str
-    ) -> _Replayed:
+    def _replay_known(self, era: Sequence[Exchange], known: Seed | Running | None, why_not: str) -> _Replayed:
         """Replay requests from when the group is known; leave out those before, for the given reason."""
         if isinstance(known, Running):
             more = self._more_offsets(era, known.named, known.unknown)
@@ -309,7 +362,7 @@ class _Part:
 
     def _more_offsets(
         self,
-        operations: Sequence[RecordedOperation],
+        operations: Sequence[Exchange],
         there: frozenset[TopicPartition],
         unknown: frozenset[TopicPartition] | None,
     ) -> tuple[SeedOffset, ...]:
@@ -321,14 +374,12 @@ class _Part:
             and (unknown is None or (each.topic, each.partition) in unknown)
         )
 
-    def _maybe_while_loading(
-        self, fed: Sequence[RecordedOperation], since_ms: float | None
-    ) -> frozenset[int]:
+    def _maybe_while_loading(self, fed: Sequence[Exchange], since_ms: float | None) -> frozenset[int]:
         if since_ms is None:
             return frozenset()
         return maybe_while_loading(fed, self._group_id, since_ms=since_ms)
 
-    def _replay_from(self, fed: Sequence[RecordedOperation], before: Running) -> _Replayed:
+    def _replay_from(self, fed: Sequence[Exchange], before: Running) -> _Replayed:
         maybe_unseen = self._maybe_while_loading(fed, before.since_ms)
         tolerance_ms = TOLERANCE_MS + self._conversation.slowest_ms
         windows = Windows(operations=fed, until_ms=until_of(fed), tolerance_ms=tolerance_ms)
@@ -367,7 +418,7 @@ class _Part:
         return running, ()
 
     def _note_answers(
-        self, fed: Sequence[RecordedOperation], others: Collection[int], found: Sequence[Unexplained]
+        self, fed: Sequence[Exchange], others: Collection[int], found: Sequence[Unexplained]
     ) -> None:
         """Note which answers agree, which are all but `others`, and what the reference answers otherwise."""
         misfits = set(others)
@@ -389,7 +440,14 @@ class _Part:
         named = {topic for topic, _ in named_partitions(self._operations, self._group_id, names)}
         return {topic: topics[topic] for topic in sorted(named) if topic in topics}
 
-    def _leave_out(self, operations: Iterable[RecordedOperation], why: str) -> None:
+    def _leave_out(self, operations: Iterable[Exchange], why: str) -> None:
         count = sum(each.is_compared for each in operations)
         if count:
             self._account.not_compared[why] += count
+
+
+def _is_of_member(operation: Exchange) -> bool:
+    """Return whether a member sent a request, so that it must have joined at some time."""
+    names = ("generation_id_or_member_epoch", "generation_id")
+    is_commit = any(number(operation.request, name) >= 0 for name in names)
+    return operation.api in MEMBERSHIP or (is_commit and bool(text(operation.request, "member_id")))

@@ -7,28 +7,28 @@ A recorder that reads many sockets sees answers of the same moment in any order,
 bound when a request was processed.
 """
 
-from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from math import inf
 from types import MappingProxyType
 from typing import Final
 
 from harness.apis.descriptor import COMMITS_OFFSETS, WRITES_OFFSETS, OffsetUse, Subject
 from harness.apis.table import apis_where, descriptor
-from harness.invariants.exchange import NO_ERROR, Fields, items, number, text
-from harness.replay.exchange import Exchange
-from harness.replay.operation import (
+from harness.invariants.exchange import (
     COMPARED,
     DESCRIPTIONS,
+    NO_ERROR,
     OF_TRANSACTIONS,
-    RecordedOperation,
-    TopicChange,
-    groups_of,
-    topic_change,
+    EventPairing,
+    Exchange,
+    Fields,
+    items,
+    number,
+    text,
 )
-from harness.replay.topics import SHOWS_MISSING, Change, TopicsSeen
-from harness.trace.embedded import stored_fields
+from harness.replay.topics import SHOWS_MISSING, Change, TopicsSeen, topic_change, with_partitions
 from harness.trace.events import Event, EventKind
 
 _OTHER_GROUPS: Final = apis_where(lambda api: api.subject is Subject.OTHER_GROUPS)
@@ -54,7 +54,7 @@ _NO_TOPIC: Final = frozenset(("UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID", 
 class RecordedConversation:
     """All that replaying needs to know of one conversation."""
 
-    operations: list[RecordedOperation] = field(default_factory=list)
+    operations: list[Exchange] = field(default_factory=list)
     topics: dict[str, int] = field(default_factory=dict)
     """The highest partition count that was ever seen of each topic, by name."""
     topic_ids: dict[str, str] = field(default_factory=dict)
@@ -67,6 +67,8 @@ class RecordedConversation:
     """Those of them on which it closed a connection before any request came."""
     unread: Counter[str] = field(default_factory=Counter)
     """Answers that cannot be replayed, by reason."""
+    asked_about: frozenset[str] = frozenset()
+    """The names of the topics that an answer has shown to exist, or not to exist."""
     first_topics: dict[str, int] = field(default_factory=dict)
     """The partition count of each topic when it was first looked at, by name."""
     seen_topic_ids: set[str] = field(default_factory=set)
@@ -85,6 +87,7 @@ class RecordedConversation:
             topic_ids=dict(self.topic_ids),
             topic_names=dict(self.topic_names),
             first_topics=self.first_topics,
+            asked_about=self.asked_about,
             seen_topic_ids=set(self.seen_topic_ids),
             topics_deleted_ms=self.topics_deleted_ms,
             changes=self.changes,
@@ -114,7 +117,7 @@ class _LostWrite:
     groups: frozenset[str] | None
     """None if the request cannot be read."""
 
-    def touches(self, operation: RecordedOperation) -> bool:
+    def touches(self, operation: Exchange) -> bool:
         """Return whether an operation's answer may depend on the lost write."""
         is_later = operation.answer is not None and operation.answered_ms >= self.asked_ms
         return is_later and (self.groups is None or not self.groups.isdisjoint(operation.groups))
@@ -131,12 +134,12 @@ class _Reader:
     def take(self, exchange: Exchange) -> None:
         """Process the next request, with its answer."""
         api = exchange.api
-        if exchange.answered_at is not None and descriptor(api).is_prompt:
+        if exchange.is_answered and descriptor(api).is_prompt:
             waited_ms = exchange.answered_ms - exchange.free_ms
             self.conversation.slowest_ms = max(self.conversation.slowest_ms, waited_ms)
-        if api in _NOT_REPLAYED and exchange.answered_at is not None:
+        if api in _NOT_REPLAYED and exchange.is_answered:
             self.conversation.unread[_NOT_REPLAYED[api]] += 1
-        if exchange.request is not None and exchange.answer is not None and api == SHOWS_MISSING:
+        if exchange.answer is not None and api == SHOWS_MISSING:
             self.topics.see_missing(
                 exchange.request, exchange.answer, exchange.asked_ms, exchange.answered_ms
             )
@@ -152,6 +155,7 @@ class _Reader:
         if not self.conversation.changes:
             self.conversation.first_topics = self.conversation.first_topics or self.topics.at_first()
             self.conversation.changes = tuple(self.topics.changes())
+            self.conversation.asked_about |= self.topics.names()
         begin_ms, end_ms = self.within_ms
         changes = (each for each in self.conversation.changes if begin_ms <= each.after_ms < end_ms)
         self.conversation.operations += map(topic_change, changes)
@@ -163,15 +167,11 @@ class _Reader:
         return self.conversation
 
     def _put_in_order(self, first_index: int) -> None:
-        """Sort operations by when they were sent, and replace references to preceding requests by indices."""
-        changes = (each for each in self.conversation.operations if isinstance(each, TopicChange))
-        fed: list[Exchange | TopicChange] = [*changes, *self.fed]
-        fed.sort(key=lambda each: (each.asked_ms, each.asked_at))
-        places = {(each.connection, each.asked_at): index for index, each in enumerate(fed, first_index)}
-        self.conversation.operations = [
-            replace(each, index=index) if isinstance(each, TopicChange) else operation_of(each, index, places)
-            for index, each in enumerate(fed, first_index)
-        ]
+        """Sort operations by when they were sent, and number them."""
+        self.conversation.operations += self.fed
+        self.conversation.operations.sort(key=lambda each: (each.asked_ms, each.asked_at))
+        for index, each in enumerate(self.conversation.operations, first_index):
+            each.index = index
 
     def _doubt(self) -> None:
         """Exclude from comparison what depends on offsets that a lost request may have written."""
@@ -183,31 +183,31 @@ class _Reader:
             if "member_id" in each.descriptor.learns
             for group in each.groups
         }
-        for index, operation in enumerate(self.conversation.operations):
+        for operation in self.conversation.operations:
             is_of_offsets = operation.descriptor.offsets is OffsetUse.FETCHES or (
                 operation.descriptor.shows_groups and not joined.issuperset(operation.groups or ("",))
             )
             if is_of_offsets and any(each.touches(operation) for each in self.lost):
-                self.conversation.operations[index] = replace(operation, is_in_doubt=True)
+                operation.is_in_doubt = True
                 self.conversation.unread[_IN_DOUBT] += 1
 
     def _add_operation(self, exchange: Exchange) -> None:
-        is_unread = exchange.answered_at is not None and exchange.answer is None
-        if exchange.request is not None and exchange.frame is not None and not is_unread:
+        if exchange.frame and not exchange.fault:
             self.fed.append(exchange)
             return
-        if exchange.answered_at is not None and exchange.api in COMPARED:
+        if exchange.is_answered and exchange.api in COMPARED:
             self.conversation.unread["that cannot be read whole"] += 1
         if descriptor(exchange.api).offsets in WRITES_OFFSETS:
-            self._lose(exchange)
-
-    def _lose(self, exchange: Exchange) -> None:
-        request = exchange.request
-        groups = None if request is None else frozenset(groups_of(exchange.api, request))
-        self.lost.append(_LostWrite(asked_ms=exchange.asked_ms, groups=groups))
+            groups = frozenset(exchange.groups) if exchange.request else None
+            self.lost.append(_LostWrite(asked_ms=exchange.asked_ms, groups=groups))
 
     def _learn_topics(self, exchange: Exchange) -> None:
-        for topic in items(exchange.answer or {}, "topics"):
+        asked = {text(each, "name"): each for each in items(exchange.request, "topics")}
+        for answered in items(exchange.response, "topics"):
+            is_created = exchange.api == "CreateTopics"
+            topic = (
+                with_partitions(answered, asked.get(text(answered, "name"), {})) if is_created else answered
+            )
             self._learn_topic(topic)
             self.topics.see(exchange.api, topic, exchange.asked_ms, exchange.answered_ms)
 
@@ -220,7 +220,7 @@ class _Reader:
                 self._identify(name, text(topic, "topic_id"))
                 self.conversation.seen_topic_ids.add(text(topic, "topic_id"))
 
-    def _learn_topics_of(self, operation: RecordedOperation) -> None:
+    def _learn_topics_of(self, operation: Exchange) -> None:
         """Learn of partitions for which a commit was not refused: they exist, even without metadata."""
         if operation.answer is None or operation.descriptor.offsets not in COMMITS_OFFSETS:
             return
@@ -229,7 +229,7 @@ class _Reader:
                 if text(partition, "error_code") not in _NO_TOPIC:
                     self._know(self._name_of(topic), number(partition, "partition_index") + 1)
 
-    def _learn_fetched_ids_of(self, operation: RecordedOperation) -> None:
+    def _learn_fetched_ids_of(self, operation: Exchange) -> None:
         """Learn of topic ids that a fetch was not refused for; fetching by name shows no such thing."""
         if operation.answer is None or operation.descriptor.offsets is not OffsetUse.FETCHES:
             return
@@ -256,11 +256,18 @@ class _Reader:
 
 def read_conversation(events: Iterable[Event]) -> RecordedConversation:
     """Pair requests with answers; the events are one conversation's, in their order."""
-    pairing = _Pairing()
+    pairing, exchanges = EventPairing(), list[Exchange]()
+    breaks: list[tuple[float, str]] = []
+    refusals: list[tuple[float, str]] = []
     for event in events:
-        pairing.take(event)
-    conversation = conversation_of(pairing.exchanges(), breaks=pairing.breaks)
-    conversation.refusals = pairing.refusals
+        exchange = pairing.take(event)
+        if exchange is not None and event.kind == EventKind.REQUEST:
+            exchanges.append(exchange)
+        elif event.kind == EventKind.CLOSED and pairing.malformed(event) is None:
+            breaks.append((event.at_ms, event.connection or ""))
+            refusals += breaks[-1:] if event.actor is None else []
+    conversation = conversation_of(exchanges, breaks=breaks)
+    conversation.refusals = refusals
     return conversation
 
 
@@ -290,95 +297,12 @@ def conversation_of(
     return reader.finish(first_index)
 
 
-@dataclass(slots=True)
-class _Pairing:
-    """The state in which events are paired with the requests that they answer."""
-
-    requests: list[Event] = field(default_factory=list)
-    answers: dict[int, Event] = field(default_factory=dict)
-    """Answers by the sequence of the request."""
-    breaks: list[tuple[float, str]] = field(default_factory=list)
-    refusals: list[tuple[float, str]] = field(default_factory=list)
-    open: defaultdict[tuple[str, int], deque[Event]] = field(default_factory=lambda: defaultdict(deque))
-
-    def take(self, event: Event) -> None:
-        conversation = (event.connection or "", -1 if event.correlation_id is None else event.correlation_id)
-        match event.kind:
-            case EventKind.REQUEST:
-                self.requests.append(event)
-                self.open[conversation].append(event)
-            case EventKind.RESPONSE | EventKind.MALFORMED if self.open[conversation]:
-                self.answers[self.open[conversation].popleft().sequence] = event
-            case EventKind.CLOSED:
-                self.breaks.append((event.at_ms, event.connection or ""))
-                if event.actor is None:
-                    self.refusals.append(self.breaks[-1])
-            case _:
-                return
-
-    def exchanges(self) -> Iterator[Exchange]:
-        before: dict[str, Event] = {}
-        for event in self.requests:
-            connection = event.connection or ""
-            behind = before.get(connection)
-            free_ms = event.at_ms if behind is None else max(event.at_ms, self.answers[behind.sequence].at_ms)
-            answer = self.answers.get(event.sequence)
-            if answer is not None:
-                before[connection] = event
-            yield Exchange(
-                api=event.api or "",
-                api_version=event.api_version or 0,
-                actor=event.actor,
-                connection=connection,
-                asked_at=event.sequence,
-                answered_at=None if answer is None else answer.sequence,
-                behind=None if behind is None else behind.sequence,
-                asked_ms=event.at_ms,
-                free_ms=free_ms,
-                answered_ms=inf if answer is None else answer.at_ms,
-                frame=None if event.raw is None else bytes.fromhex(event.raw),
-                request=None if event.fields is None else stored_fields(event),
-                answer=None if answer is None or answer.fields is None else stored_fields(answer),
-            )
-
-
-def operation_of(exchange: Exchange, index: int, places: Mapping[tuple[str, int], int]) -> RecordedOperation:
-    """Return an exchange that can be read as an operation.
-
-    Args:
-        exchange: the exchange.
-        index: the index of the operation.
-        places: indices of other operations, by connection and number.
-    """
-    assert exchange.request is not None, "only what can be read is fed"
-    assert exchange.frame is not None, "likewise"
-    behind = None if exchange.behind is None else places.get((exchange.connection, exchange.behind))
-    return RecordedOperation(
-        index=index,
-        api=exchange.api,
-        api_version=exchange.api_version,
-        actor=exchange.actor,
-        connection=exchange.connection,
-        asked_at=exchange.asked_at,
-        answered_at=exchange.answered_at,
-        asked_ms=exchange.asked_ms,
-        behind=behind,
-        free_ms=exchange.free_ms,
-        answered_ms=exchange.answered_ms,
-        groups=groups_of(exchange.api, exchange.request),
-        frame=exchange.frame,
-        request=exchange.request,
-        answer=exchange.answer,
-        answer_frame=exchange.answer_frame,
-    )
-
-
-def members_of(operations: Iterable[RecordedOperation], group_id: str) -> Iterator[str]:
-    """Yield the ids of a group's members in answers to leaders and administrators."""
+def members_of(operations: Iterable[Exchange], group_id: str) -> Iterator[Fields]:
+    """Yield a group's members as answers to leaders and administrators list them."""
     for operation in operations:
         if operation.api in DESCRIPTIONS and operation.answer is not None:
             for group in items(operation.answer, "groups"):
                 if text(group, "group_id") == group_id:
-                    yield from (text(each, "member_id") for each in items(group, "members"))
+                    yield from items(group, "members")
         if "member_id" in operation.descriptor.learns and operation.answer is not None:
-            yield from (text(each, "member_id") for each in items(operation.answer, "members"))
+            yield from items(operation.answer, "members")

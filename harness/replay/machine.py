@@ -6,13 +6,13 @@ from typing import Final
 
 from typing_extensions import override
 
-from harness.orders.history import Operation
+from harness.invariants.exchange import Exchange
 from harness.orders.interface import InnerKind
 from harness.orders.machine import Answers, ReferenceMachine
 from harness.replay.history import RecordedConversation
-from harness.replay.operation import RecordedOperation, TopicChange
 from harness.replay.planting import latest, offset_record, records_of, seed_of
 from harness.replay.seeds import Seed, SeedOffset
+from harness.replay.topics import TopicChange
 from harness.targets.reference.profile import ReferenceProfile
 from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.ids import (
@@ -90,7 +90,7 @@ class ReplayMachine(ReferenceMachine):
 
     def go_on(
         self,
-        operations: Sequence[RecordedOperation],
+        operations: Sequence[Exchange],
         strays: Mapping[str, tuple[str, ...]],
         topics: Mapping[str, int],
     ) -> None:
@@ -136,9 +136,8 @@ class ReplayMachine(ReferenceMachine):
         return self._reader(frame)
 
     @override
-    def apply(self, operation: Operation, at_ms: float) -> Answers:
+    def apply(self, operation: Exchange, at_ms: float) -> Answers:
         """Apply a request, and replace what the reference chose by chance with what the target chose."""
-        assert isinstance(operation, RecordedOperation), "a replay has recorded operations"
         if isinstance(operation, TopicChange):
             return self._change_topic(operation, at_ms)
         if operation.descriptor.gives_producer_id:
@@ -157,12 +156,12 @@ class ReplayMachine(ReferenceMachine):
             topics.add_partitions(change.name, change.num_partitions)
         return self._reported(self._apis.publish(now_ms=self.now_ms))
 
-    def _give_producer_id(self, operation: RecordedOperation) -> None:
+    def _give_producer_id(self, operation: Exchange) -> None:
         answered = (operation.answer or {}).get("producer_id")
         if isinstance(answered, int) and answered >= 0:
             self._apis.cluster.transactions.producer_ids = iter((answered,))  # type: ignore[assignment] # it is only asked for the next
 
-    def _correct_producer(self, operation: RecordedOperation) -> None:
+    def _correct_producer(self, operation: Exchange) -> None:
         """Take over the epoch that the target gave a producer: how often it was raised depends on chance."""
         transactions = self._apis.cluster.transactions.transactions
         transaction = transactions.get(TransactionalId(operation.transactional_id))
@@ -175,11 +174,11 @@ class ReplayMachine(ReferenceMachine):
             transaction.producer_epoch = ProducerEpoch(epoch)
 
 
-def refusal(spec: ReferenceProfile) -> Callable[[RecordedOperation], str | None]:
+def refusal(spec: ReferenceProfile) -> Callable[[Exchange], str | None]:
     """Return a function that says why the reference cannot serve a request, or returns None if it can."""
     reader = _reader(spec)
 
-    def why(operation: RecordedOperation) -> str | None:
+    def why(operation: Exchange) -> str | None:
         try:
             reader(operation.frame)
         except MalformedRequestError:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 
-from harness.invariants.exchange import NO_ERROR, Fields, items, number, text
+from harness.invariants.exchange import HEARTBEATS, NO_ERROR, Exchange, Fields, items, number, text, texts
 from harness.replay.history import RecordedConversation
-from harness.replay.operation import HEARTBEATS, RecordedOperation, TopicChange
-from harness.replay.topics import named_in
+from harness.replay.topics import TopicChange, named_in
 from harness.targets.reference.profile import ReferenceProfile
 
 _JOINS: Final = 0
@@ -28,7 +28,7 @@ _LEARNS_WITHIN_MS: Final = 10_000.0
 class ModernGroup:
     """What the heartbeats in a part of a recording show of a group."""
 
-    heartbeats: Sequence[RecordedOperation]
+    heartbeats: Sequence[Exchange]
 
     @property
     def kind(self) -> str:
@@ -48,10 +48,16 @@ class ModernGroup:
         return None
 
     def _unnamed(self, conversation: RecordedConversation) -> str | None:
-        """Return a topic that members were assigned partitions of, and whose size is unknown."""
+        """Return a topic that members read or subscribe to, and that no answer showed to exist or not."""
         unknown = (each for each in self._assigned_ids() if each not in conversation.seen_topic_ids)
-        names = conversation.looked_at
-        return next(unknown, None) or next((each for each in self._read() if each not in names), None)
+        names, asked_about = conversation.looked_at, conversation.asked_about
+        read = (each for each in self._read() if each not in names)
+        subscribed = (each for each in self._subscribed() if each not in asked_about)
+        return next(chain(unknown, read, subscribed), None)
+
+    def _subscribed(self) -> Iterator[str]:
+        for heartbeat in self.heartbeats:
+            yield from sorted(texts(heartbeat.request, "subscribed_topic_names") or ())
 
     def as_late_as_assigned(self, changes: Iterable[TopicChange]) -> Iterator[TopicChange]:
         """Yield changes of topics that the coordinator learns of before it first assigns the last partition.
@@ -88,7 +94,7 @@ class ModernGroup:
     def _assigned_ids(self) -> Iterator[str]:
         yield from (text(topic, "topic_id") for _, topic in self._assigned())
 
-    def _assigned(self) -> Iterator[tuple[RecordedOperation, Fields]]:
+    def _assigned(self) -> Iterator[tuple[Exchange, Fields]]:
         for heartbeat in self.heartbeats:
             assignment = (heartbeat.answer or {}).get("assignment")
             if isinstance(assignment, Mapping):
@@ -101,12 +107,12 @@ class ModernGroup:
                 yield from named_in(heartbeat.request)
 
 
-def joins(operation: RecordedOperation) -> bool:
+def joins(operation: Exchange) -> bool:
     """Return whether an operation joins such a group."""
     return operation.api in HEARTBEATS and number(operation.request, "member_epoch") == _JOINS
 
 
-def is_first(joined: RecordedOperation, spec: ReferenceProfile) -> bool:
+def is_first(joined: Exchange, spec: ReferenceProfile) -> bool:
     """Return whether an answer to a member that joins is one that only the first of a new group gets.
 
     While a streams group waits, all its members are answered the same.
@@ -117,7 +123,7 @@ def is_first(joined: RecordedOperation, spec: ReferenceProfile) -> bool:
     return number(answer, "member_epoch") == first
 
 
-def has_earlier_members(operations: Iterable[RecordedOperation]) -> bool:
+def has_earlier_members(operations: Iterable[Exchange]) -> bool:
     """Return whether a member has an epoch without having joined, which shows that the group existed."""
     known: set[str] = set()
     for operation in operations:

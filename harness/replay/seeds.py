@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from harness.apis.descriptor import NAMES_WRITTEN_OFFSETS, OffsetUse
-from harness.invariants.exchange import NO_ERROR, Fields, binary, items, number, text
-from harness.replay.operation import HEARTBEATS, RecordedOperation
+from harness.invariants.exchange import HEARTBEATS, NO_ERROR, Exchange, Fields, binary, items, number, text
 
 TopicPartition: TypeAlias = tuple[str, int]
 NO_OFFSET: Final = -1
@@ -65,7 +64,7 @@ class Seed:
     """Partitions that may or may not have an offset; None for all that are not named."""
 
 
-def first_seed(operations: Sequence[RecordedOperation]) -> Seed | None:
+def first_seed(operations: Sequence[Exchange]) -> Seed | None:
     """Return the group's state at the first moment when its operations show it; None if they never do."""
     joins = [each for each in operations if each.api == "JoinGroup"]
     for sync in operations:
@@ -75,7 +74,7 @@ def first_seed(operations: Sequence[RecordedOperation]) -> Seed | None:
     return None
 
 
-def last_group(operations: Sequence[RecordedOperation]) -> SeedGroup | None:
+def last_group(operations: Sequence[Exchange]) -> SeedGroup | None:
     """Return the group as the last rebalance left it; None if members joined or left since.
 
     Args:
@@ -96,9 +95,7 @@ def last_group(operations: Sequence[RecordedOperation]) -> SeedGroup | None:
     return None
 
 
-def offsets_after(
-    operation: RecordedOperation, group_id: str, names: Mapping[str, str]
-) -> tuple[SeedOffset, ...]:
+def offsets_after(operation: Exchange, group_id: str, names: Mapping[str, str]) -> tuple[SeedOffset, ...]:
     """Return the offsets that an answer shows to exist: those that were committed, or fetched.
 
     Args:
@@ -131,7 +128,7 @@ def offsets_after(
     return tuple(each for each in offsets if (each.topic, each.partition) in committed)
 
 
-def has_earlier_members(operations: Sequence[RecordedOperation]) -> bool:
+def has_earlier_members(operations: Sequence[Exchange]) -> bool:
     """Return whether a member joins with an id from before, which shows that the group existed then."""
     joins = [each for each in operations if each.api == "JoinGroup" and each.answer is not None]
     given = {text(each.answer or {}, "member_id") for each in joins if not text(each.request, "member_id")}
@@ -139,12 +136,12 @@ def has_earlier_members(operations: Sequence[RecordedOperation]) -> bool:
     return bool(accepted - given - {""})
 
 
-def _is_changing_members(operation: RecordedOperation, at_ms: float) -> bool:
+def _is_changing_members(operation: Exchange, at_ms: float) -> bool:
     """Return whether a request that changes members is in flight at that time."""
     return operation.api in ("JoinGroup", "LeaveGroup") and operation.asked_ms < at_ms < operation.answered_ms
 
 
-def _group_by(sync: RecordedOperation, joins: Sequence[RecordedOperation]) -> SeedGroup | None:
+def _group_by(sync: Exchange, joins: Sequence[Exchange]) -> SeedGroup | None:
     """Return the group that a leader's SyncGroup shows; None if it is not a leader's, or shows too little."""
     assignments = {
         text(each, "member_id"): binary(each, "assignment") for each in items(sync.request, "assignments")
@@ -152,7 +149,7 @@ def _group_by(sync: RecordedOperation, joins: Sequence[RecordedOperation]) -> Se
     if sync.api != "SyncGroup" or sync.answer is None or sync.error != NO_ERROR or not assignments:
         return None
     generation_id, leader = number(sync.request, "generation_id"), text(sync.request, "member_id")
-    latest: dict[str, RecordedOperation] = {}
+    latest: dict[str, Exchange] = {}
     for join in joins:
         if join.answer is None or join.error != NO_ERROR or join.answered_ms > sync.asked_ms:
             continue
@@ -175,7 +172,7 @@ def _group_by(sync: RecordedOperation, joins: Sequence[RecordedOperation]) -> Se
 
 
 def _member(
-    reported: Fields, latest: Mapping[str, RecordedOperation], assignments: Mapping[str, bytes]
+    reported: Fields, latest: Mapping[str, Exchange], assignments: Mapping[str, bytes]
 ) -> SeedMember | None:
     member_id = text(reported, "member_id")
     join = latest.get(member_id)
@@ -195,7 +192,7 @@ def _member(
 
 
 def first_offsets(
-    operations: Iterable[RecordedOperation], group_id: str, names: Mapping[str, str]
+    operations: Iterable[Exchange], group_id: str, names: Mapping[str, str]
 ) -> tuple[SeedOffset, ...]:
     """Return the offsets that existed before the operations: those that were fetched before any write.
 
@@ -217,7 +214,7 @@ def first_offsets(
 
 
 def named_partitions(
-    operations: Iterable[RecordedOperation], group_id: str, names: Mapping[str, str]
+    operations: Iterable[Exchange], group_id: str, names: Mapping[str, str]
 ) -> frozenset[TopicPartition]:
     """Return the partitions whose offsets the operations wrote or fetched."""
     named: set[TopicPartition] = set()
@@ -256,7 +253,7 @@ def _fetched(answer: Fields, group_id: str, names: Mapping[str, str]) -> Iterato
 
 
 def carried(
-    seed: Seed, operations: Iterable[RecordedOperation], *, at_ms: float, names: Mapping[str, str]
+    seed: Seed, operations: Iterable[Exchange], *, at_ms: float, names: Mapping[str, str]
 ) -> Seed | None:
     """Return what a new coordinator finds in the log; None if that is unknown.
 

@@ -6,16 +6,15 @@ from collections.abc import Collection, Iterable, Sequence
 from math import inf
 from typing import Final
 
-from harness.invariants.exchange import NO_ERROR, text
+from harness.invariants.exchange import NO_ERROR, OF_TRANSACTIONS, Exchange, Fields, text
 from harness.replay.history import members_of
-from harness.replay.operation import OF_TRANSACTIONS, RecordedOperation, TopicChange
-from harness.trace.canonical import member_id_pattern
+from harness.replay.topics import TopicChange
 
 UNANSWERED_MS: Final = 5_000.0
 """How long before a coordinator ended a request may have come that stayed unanswered for that reason."""
 
 
-def belongs_before(operation: RecordedOperation, end_ms: float) -> bool:
+def belongs_before(operation: Exchange, end_ms: float) -> bool:
     """Return whether a coordinator that ended at that time can have received, or even answered, a request.
 
     It can have learned of a change of a topic that had begun.
@@ -25,22 +24,20 @@ def belongs_before(operation: RecordedOperation, end_ms: float) -> bool:
     return operation.answered_ms < end_ms
 
 
-def is_under_way(operation: RecordedOperation, at_ms: float) -> bool:
+def is_under_way(operation: Exchange, at_ms: float) -> bool:
     """Return whether a request was in flight then, or was sent shortly before and never answered."""
     if operation.answer is None:
         return at_ms - UNANSWERED_MS <= operation.asked_ms <= at_ms
     return operation.asked_ms <= at_ms <= operation.answered_ms
 
 
-def transactional_ids(operations: Iterable[RecordedOperation], group_id: str) -> frozenset[str]:
+def transactional_ids(operations: Iterable[Exchange], group_id: str) -> frozenset[str]:
     """Return the transactional ids of the producers that commit to a group."""
     of_group = (each for each in operations if group_id in each.groups)
     return frozenset(each.transactional_id for each in of_group if each.transactional_id)
 
 
-def about(
-    operations: Sequence[RecordedOperation], group_id: str, transactional: Collection[str]
-) -> list[RecordedOperation]:
+def about(operations: Sequence[Exchange], group_id: str, transactional: Collection[str]) -> list[Exchange]:
     """Return the operations that a group's state depends on, and those that show it."""
     return [
         each
@@ -51,34 +48,61 @@ def about(
     ]
 
 
-def heard_of(operations: Sequence[RecordedOperation]) -> frozenset[str]:
+def heard_of(operations: Sequence[Exchange]) -> frozenset[str]:
     """Return the member ids in requests and in answers to joins."""
     spoken = {text(each.request, "member_id") for each in operations}
     return frozenset(spoken) | _answered(operations)
 
 
-def _answered(operations: Sequence[RecordedOperation]) -> frozenset[str]:
+def _answered(operations: Sequence[Exchange]) -> frozenset[str]:
     learning = (each for each in operations if "member_id" in each.descriptor.learns)
     return frozenset(text(each.answer, "member_id") for each in learning if each.answer is not None)
 
 
-def strays_of(operations: Sequence[RecordedOperation], group_id: str) -> dict[str, tuple[str, ...]]:
-    """Return member ids that answers list and that no request was answered with, by prefix."""
+def strays_of(operations: Sequence[Exchange], group_id: str) -> dict[str, tuple[str, ...]]:
+    """Return member ids that answers list and that no request was answered with, by instance or client id."""
     answered = _answered(operations)
-    unanswered = [
-        each for each in operations if "member_id" in each.descriptor.learns and each.answer is None
-    ]
-    prefixes = {text(each.request, "group_instance_id") or each.actor or "" for each in unanswered}
-    found: defaultdict[str, tuple[str, ...]] = defaultdict(tuple)
-    for member_id in dict.fromkeys(members_of(operations, group_id)):
-        prefix = member_id_pattern(member_id).removesuffix("-*")
-        if member_id not in answered and prefix in prefixes:
-            found[prefix] = (*found[prefix], member_id)
-    return dict(found)
+    learning = [each for each in operations if "member_id" in each.descriptor.learns]
+    owners = {_name_of(each) for each in learning if each.answer is None}
+    given = [each for each in learning if text(each.answer or {}, "member_id")]
+    begin_so = not given or any(_begins_with(each.answer or {}, _name_of(each)) for each in given)
+    found: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for member in members_of(operations, group_id):
+        owner = _owner_of(member, owners, begin_so=begin_so)
+        if owner is not None and text(member, "member_id") not in answered:
+            found[owner][text(member, "member_id")] = None
+    return {owner: tuple(each) for owner, each in found.items()}
+
+
+def _name_of(join: Exchange) -> str:
+    """Return the instance id or else the client id of a member."""
+    return _instance_of(join.request) or join.actor or ""
+
+
+def _instance_of(member: Fields) -> str:
+    return text(member, "group_instance_id") or text(member, "instance_id")
+
+
+def _begins_with(member: Fields, name: str) -> bool:
+    return text(member, "member_id").startswith(f"{name}-")
+
+
+def _owner_of(member: Fields, owners: Collection[str], *, begin_so: bool) -> str | None:
+    """Return which of these instance or client ids a listed member has; None if it may have another.
+
+    A leader's list contains no client ids. There, the beginning of an id tells if those of this coordinator
+    begin with one; else it must be the only one that there is.
+    """
+    said = _instance_of(member) or text(member, "client_id")
+    if said:
+        return said if said in owners else None
+    if begin_so:
+        return max((each for each in owners if _begins_with(member, each)), key=len, default=None)
+    return next(iter(owners)) if len(owners) == 1 else None
 
 
 def breaks_of(
-    operations: Sequence[RecordedOperation],
+    operations: Sequence[Exchange],
     closed: Sequence[tuple[float, str]],
     refused: Sequence[tuple[float, str]],
 ) -> list[float]:
@@ -112,9 +136,7 @@ def breaks_of(
     return sorted(ends)
 
 
-def back_ms(
-    operations: Sequence[RecordedOperation], closed: Sequence[tuple[float, str]], gone_ms: float
-) -> float:
+def back_ms(operations: Sequence[Exchange], closed: Sequence[tuple[float, str]], gone_ms: float) -> float:
     """Return when the next coordinator may have loaded at the earliest, after one ended.
 
     A broker that refuses connections has not started again. Members' sessions begin when it has loaded them.
@@ -138,9 +160,9 @@ def _node_of(connection: str) -> str:
     return connection.partition(" ")[2]
 
 
-def fed_of(operations: Sequence[RecordedOperation]) -> list[RecordedOperation]:
+def fed_of(operations: Sequence[Exchange]) -> list[Exchange]:
     """Leave out refused requests of transactions, which change nothing, except for the one that aborts."""
-    kept: list[RecordedOperation] = []
+    kept: list[Exchange] = []
     aborting: set[str] = set()
     for operation in operations:
         if operation.api not in OF_TRANSACTIONS or operation.answer is None:
@@ -154,12 +176,12 @@ def fed_of(operations: Sequence[RecordedOperation]) -> list[RecordedOperation]:
     return kept
 
 
-def _aborts(operation: RecordedOperation) -> bool:
+def _aborts(operation: Exchange) -> bool:
     """Return whether a producer has to retry, since its predecessor's transaction is being aborted."""
     return operation.api == "InitProducerId" and operation.error == "CONCURRENT_TRANSACTIONS"
 
 
-def until_of(operations: Sequence[RecordedOperation]) -> list[float]:
+def until_of(operations: Sequence[Exchange]) -> list[float]:
     """Return by when each must take effect: when it was answered, or later for ends of transactions.
 
     Source: TransactionMarkerChannelManager#addTxnMarkersToSend (4.3.1).

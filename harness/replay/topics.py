@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from harness.invariants.exchange import NO_ERROR, Fields, items, number, text
+from harness.invariants.exchange import NO_ERROR, Exchange, Fields, items, number, text
 
 SHOWS_MISSING: Final = "StreamsGroupHeartbeat"
 """The API whose answers name internal topics that do not exist yet."""
@@ -38,6 +38,28 @@ class Change:
     before_ms: float
 
 
+@dataclass(slots=True, kw_only=True)
+class TopicChange(Exchange):
+    """The creation or growth of a topic, at an unknown time before it was seen."""
+
+    change: Change
+
+
+def topic_change(change: Change) -> TopicChange:
+    """Return a change of a topic as an exchange without a client."""
+    return TopicChange(
+        change=change,
+        api="",
+        api_version=0,
+        actor=None,
+        request={},
+        answer={},
+        asked_ms=change.after_ms,
+        free_ms=change.after_ms,
+        answered_ms=change.before_ms,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Look:
     num_partitions: int
@@ -54,6 +76,8 @@ class TopicsSeen:
     _looks: defaultdict[str, list[_Look]] = field(default_factory=lambda: defaultdict(list))
     _internal: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     """The internal topics of streams groups, until tasks were given: then the topics were there."""
+    _without_size: set[str] = field(default_factory=set)
+    """Topics that were created, with as many partitions as the broker likes."""
     _missed: dict[str, _Look] = field(default_factory=dict)
     """The last time that a coordinator missed a topic, which clients may have seen by then."""
 
@@ -67,7 +91,8 @@ class TopicsSeen:
         if api == "CreateTopics" and error == NO_ERROR:
             self._looks[name].append(_absent(asked_ms, asked_ms))
         if error == NO_ERROR and count <= 0:
-            return  # CreateTopics says how many only from version 5 on.
+            self._without_size.add(name)
+            return
         count = count if error == NO_ERROR else 0
         self._looks[name].append(
             _Look(num_partitions=count, topic_id=topic_id, asked_ms=asked_ms, answered_ms=answered_ms)
@@ -87,6 +112,11 @@ class TopicsSeen:
             self._missed[name] = absent = _absent(asked_ms, answered_ms)
             self._looks[name].append(absent)
 
+    def names(self) -> frozenset[str]:
+        """Return the names of the topics that are known to exist, with their sizes, or not to exist."""
+        unknown = {each for each in self._without_size if not self._is_there(each)}
+        return frozenset(self._looks.keys() - unknown)
+
     def _is_there(self, name: str) -> bool:
         return any(each.num_partitions for each in self._looks.get(name, ()))
 
@@ -102,18 +132,27 @@ class TopicsSeen:
         """Yield the changes between two looks. A look that shows less than an earlier one is stale."""
         for name, looks in self._looks.items():
             missed = self._missed.get(name)
-            for before, after in pairwise(_growing(looks if missed is None else [missed, *looks])):
+            growing = list(_growing(looks if missed is None else [missed, *looks]))
+            for index, (before, after) in enumerate(pairwise(growing), start=1):
                 if after.num_partitions > before.num_partitions:
                     since_ms, until_ms = before.asked_ms, after.answered_ms
                     if missed is not None and not before.num_partitions:
                         since_ms, until_ms = missed.asked_ms, max(until_ms, missed.answered_ms)
                     yield Change(
                         name=name,
-                        topic_id=after.topic_id,
+                        topic_id=next((look.topic_id for look in growing[index:] if look.topic_id), None),
                         num_partitions=after.num_partitions,
                         after_ms=since_ms,
                         before_ms=until_ms + SPREADS_MS,
                     )
+
+
+def with_partitions(created: Fields, asked: Fields) -> Fields:
+    """Return CreateTopics' answer about a topic with its size, which is in answers from version 5 on only."""
+    if number(created, "num_partitions") > 0:
+        return created
+    assigned = len(list(items(asked, "assignments")))
+    return {**created, "num_partitions": max(assigned, number(asked, "num_partitions"))}
 
 
 def _absent(asked_ms: float, answered_ms: float) -> _Look:

@@ -4,11 +4,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from harness.invariants.exchange import Exchange
 from harness.orders.compare import Unlike
 from harness.orders.course import Course
 from harness.orders.interface import ReferenceAnswer
 from harness.orders.search import Search
-from harness.replay.operation import RecordedOperation
 from harness.results.replay_results import ReplayFinding
 
 GIVEN_UP: Final = "not all orders were tried"
@@ -76,9 +76,7 @@ def _are_apart(found: Sequence[Unexplained], course: Course) -> bool:
     return sum(since_ms <= each.answered_ms <= until_ms for each in answers) <= _APART_AMONG
 
 
-def finding_of(
-    found: Unexplained, operation: RecordedOperation, group_id: str, conversation_id: str
-) -> ReplayFinding:
+def finding_of(found: Unexplained, operation: Exchange, group_id: str, conversation_id: str) -> ReplayFinding:
     """Return an answer that no order explains as a finding of its group and conversation."""
     where = f"{found.unlike.field}: " if found.unlike.field else ""
     given_up = f" ({GIVEN_UP})" if found.is_undecided else ""

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Final
 
+from harness.invariants.exchange import Exchange
 from harness.orders.course import Apply, Course, Move, Skip, Take
 from harness.orders.interface import InnerKind
-from harness.replay.operation import RecordedOperation
 
 _AFTER_REQUESTS_MS: Final = 1.0
 """A timer takes a tick, so of a request and a deadline at the same time the request is tried first."""
@@ -21,7 +21,7 @@ _AFTER_REQUESTS_MS: Final = 1.0
 class Windows:
     """The times between which each operation of a recording takes effect, and each deadline passes."""
 
-    operations: Sequence[RecordedOperation]
+    operations: Sequence[Exchange]
     """In the order in which they were sent."""
     until_ms: Sequence[float]
     """The latest time at which each must have taken effect and been answered."""
@@ -38,8 +38,12 @@ class Windows:
             else min(until_ms, each.free_ms + self.tolerance_ms)
             for each, until_ms in zip(self.operations, self.until_ms, strict=True)
         ]
-        places = {each.index: place for place, each in enumerate(self.operations) if each.is_compared}
-        self._behind = [None if each.behind is None else places.get(each.behind) for each in self.operations]
+        compared = ((place, each) for place, each in enumerate(self.operations) if each.is_compared)
+        places = {(each.connection, each.asked_at): place for place, each in compared}
+        self._behind = [
+            None if each.behind is None else places.get((each.connection, each.behind))
+            for each in self.operations
+        ]
 
     def next_moves(self, course: Course) -> tuple[Move, ...]:
         """Return the possible next moves, the likeliest first."""

@@ -1,19 +1,20 @@
 """What a client would notice of one changed answer, by API and by the kind of change.
 
 A changed error code is described by how a client reacts to it. The texts of each API are in
-`harness.apis.impact`.
+`harness/apis/impact.toml`.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from harness.apis.descriptor import ClientImpact
-from harness.apis.table import descriptor
+from harness.apis.impact import IMPACTS, ClientImpact
 from harness.diff.answers import kind_words
 from harness.diff.model import Difference
+from harness.trace.canonical import is_prose
 from harness.trace.events import EventKind
 from harness.trace.schema import TraceError, parsed_json
 from harness.verdict import DifferenceClass
@@ -21,6 +22,15 @@ from harness.verdict import DifferenceClass
 _INDEX: Final = re.compile(r"\[\w*\]")
 _ERROR: Final = "error_code"
 _NO_ERROR: Final = "NONE"
+
+
+class Effect(StrEnum):
+    """What a change does to clients, the worst first."""
+
+    STOPS = "stops working"
+    DIFFERS = "behaves differently"
+    TOOLS = "tools see"
+    NOBODY = "nobody notices"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +65,9 @@ _UNREADABLE: Final = (
 )
 _ANSWERED_AFTER_ALL: Final = "A client that waited in vain is answered."
 _NO_IMPACT: Final = ClientImpact()
+_ENDS: Final = ("fails", "is fenced")
+"""How a reaction begins that ends what the client does."""
+_TOOLS: Final = ("admin",)
 
 
 def consequence(contrast: Contrast) -> str:
@@ -71,30 +84,35 @@ def consequence(contrast: Contrast) -> str:
 
 
 def impact_of(difference: Difference) -> str:
-    """Return a sentence on what a client would notice of a difference, or an empty string if there is none.
+    """Return a sentence on what a client would notice of a difference; empty if there is none."""
+    contrast = _contrast(difference)
+    return consequence(contrast) if contrast else ""
 
-    The expected value counts as "before", the actual value as "after". A difference of times has no sentence:
-    which delay matters depends on the client.
+
+def effect_of(difference: Difference | None) -> Effect:
+    """Return what a difference does to clients; if it has no sentence, that they behave differently."""
+    contrast = _contrast(difference) if difference else None
+    return effect(contrast) if contrast else Effect.DIFFERS
+
+
+def _contrast(difference: Difference) -> Contrast | None:
+    """Return a difference, with the expected value as "before"; None if there is no sentence on it.
+
+    A difference of times has no sentence: which delay matters depends on the client.
     """
     if difference.api is None or difference.is_lenient:
-        return ""
+        return None
     if difference.field is not None:
+        was = became = EventKind.RESPONSE
         change = FieldChange(path=difference.field, before=difference.expected, after=difference.actual)
-        return consequence(
-            Contrast(
-                api=difference.api,
-                before_kind=EventKind.RESPONSE,
-                after_kind=EventKind.RESPONSE,
-                fields=(change,),
-            )
-        )
+        return Contrast(api=difference.api, before_kind=was, after_kind=became, fields=(change,))
     kinds = _KINDS_OF.get(DifferenceClass(difference.difference_class))
     if kinds is None:
-        return ""
+        return None
     was, became = kinds
     if difference.actual == kind_words(EventKind.CLOSED):
         became = EventKind.CLOSED
-    return consequence(Contrast(api=difference.api, before_kind=was, after_kind=became, fields=()))
+    return Contrast(api=difference.api, before_kind=was, after_kind=became, fields=())
 
 
 _KINDS_OF: Final[Mapping[DifferenceClass, tuple[EventKind, EventKind]]] = MappingProxyType(
@@ -124,11 +142,11 @@ def _of_kinds(contrast: Contrast) -> str:
 
 def _of_errors(api: str, was: str, became: str) -> str:
     known = _known(api)
-    if (was, became) in known.by_errors:
-        return known.by_errors[was, became]
-    if known.reactions is None:
+    if (known_text := known.instead.get(f"{was} {became}")) is not None:
+        return known_text
+    if not known.source:
         return f"A client is told {became} where it was told {was}."
-    before, after = known.reactions.to(was), known.reactions.to(became)
+    before, after = known.reaction(was), known.reaction(became)
     if before == after:
         return f"On {became} as on {was} a client {before}; only who looks at the code notices."
     if was == _NO_ERROR:
@@ -137,13 +155,43 @@ def _of_errors(api: str, was: str, became: str) -> str:
 
 
 def _of_field(api: str, path: str) -> str | None:
-    """Return the text for a field or, if it has none, for the innermost enclosing field that has one."""
-    by_field, parts = _known(api).by_field, _INDEX.sub("", path).split(".")
-    return next((by_field[part] for part in reversed(parts) if part in by_field), None)
+    """Return the text for a field, if it has one."""
+    return _known(api).fields.get(_listed(api, path))
+
+
+def _listed(api: str, path: str) -> str:
+    """Return the name under which a field has a text, or else the innermost enclosing field that has one."""
+    parts = _INDEX.sub("", path).split(".")
+    paths = (parts[first:last] for last in range(len(parts), 0, -1) for first in range(last))
+    return next((name for each in paths if (name := ".".join(each)) in _known(api).fields), "")
+
+
+def effect(contrast: Contrast) -> Effect:
+    """Return what a changed answer does to clients."""
+    known, usual = _known(contrast.api), Effect.DIFFERS
+    if known.who == _TOOLS:
+        usual = Effect.TOOLS
+    elif contrast.before_kind != contrast.after_kind:
+        return Effect.STOPS if contrast.before_kind == EventKind.RESPONSE else usual
+    if contrast.errors is not None and known.source:
+        before, after = (known.reaction(error) for error in contrast.errors)
+        if " ".join(contrast.errors) in known.instead or before != after:
+            return Effect.STOPS if usual == Effect.DIFFERS and after.startswith(_ENDS) else usual
+        return Effect.NOBODY
+    names = [each.path for each in contrast.fields]
+    is_read = any(
+        _listed(contrast.api, path) not in known.unnoticed and not is_prose(_name(path)) for path in names
+    )
+    return usual if is_read or not names else Effect.NOBODY
+
+
+def audience(api: str) -> tuple[str, ...]:
+    """Return who asks an API, by their keys in `behaviours.toml`."""
+    return _known(api).who
 
 
 def _known(api: str) -> ClientImpact:
-    return descriptor(api).impact or _NO_IMPACT
+    return IMPACTS.get(api, _NO_IMPACT)
 
 
 def deviation(contrast: Contrast) -> str:
@@ -182,5 +230,5 @@ def _text(value: str) -> str:
 def deviation_source(name: str) -> str:
     """Return the source on how Kafka's client reacts to a deviation; empty if no error code changed."""
     api, _, what = name.partition(": ")
-    found = _known(api).reactions if " instead of " in what else None
-    return "" if found is None else f"what clients do: {found.source}"
+    source = _known(api).source if " instead of " in what else ""
+    return source and f"what clients do: {source}"

@@ -9,8 +9,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from harness.diff.baseline import GOOD
 from harness.diff.model import Judgement
-from harness.results.errors import ReportError
-from harness.trace.files import write_whole
+from harness.results.stored_data import ReportError
+from harness.trace.files import RunFolder, write_whole
+from harness.trace.plain_files import read_plain
 from harness.verdict import Delta
 
 FILE_NAME: Final = "baseline.json"
@@ -84,34 +85,28 @@ def _results(
     earlier: Mapping[ResultKey, Judgement],
     weights: Mapping[ResultKey, str],
 ) -> Iterator[BaselineResult]:
-    for each in here:
-        prior = earlier.get((each.target, each.scenario_id))
+    pairs: list[tuple[Judgement | None, Judgement | None]] = [
+        *((each, earlier.get((each.target, each.scenario_id))) for each in here),
+        *((None, each) for each in removed),
+    ]
+    for now, prior in pairs:
+        known = now or prior
+        assert known is not None, "one of the runs has it"
         yield BaselineResult(
-            scenario_id=each.scenario_id,
-            target=each.target,
-            delta=each.delta,
-            outcome=each.outcome,
-            signature=each.signature,
+            scenario_id=known.scenario_id,
+            target=known.target,
+            delta=now.delta if now else Delta.REMOVED,
+            outcome=now.outcome if now else None,
+            signature=now.signature if now else None,
             prior_outcome=prior.outcome if prior else None,
             prior_signature=prior.signature if prior else None,
-            weight=weights.get((each.target, each.scenario_id), ""),
-        )
-    for each in removed:
-        yield BaselineResult(
-            scenario_id=each.scenario_id,
-            target=each.target,
-            delta=Delta.REMOVED,
-            outcome=None,
-            signature=None,
-            prior_outcome=each.outcome,
-            prior_signature=each.signature,
-            weight=weights.get((each.target, each.scenario_id), ""),
+            weight=weights.get((known.target, known.scenario_id), ""),
         )
 
 
 def keep_baseline(folder: Path, baseline: BaselineData | None) -> None:
-    """Write the baseline of a run's judgements to the run's folder; delete the file if there was none."""
-    path = folder / FILE_NAME
+    """Write the baseline of a run's judgements to the run's record; delete the file if there was none."""
+    path = RunFolder(folder).record / FILE_NAME
     if baseline is None:
         path.unlink(missing_ok=True)
         return
@@ -124,10 +119,10 @@ def kept_baseline(folder: Path) -> BaselineData | None:
     Raises:
         ReportError: the file is damaged.
     """
-    path = folder / FILE_NAME
+    path = RunFolder(folder).record / FILE_NAME
     if not path.is_file():
         return None
     try:
-        return BaselineData.model_validate_json(path.read_bytes())
+        return BaselineData.model_validate_json(read_plain(path))
     except ValidationError as error:
         raise ReportError(f"{path} tells no baseline: {error}") from error

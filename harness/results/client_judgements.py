@@ -17,13 +17,17 @@ from harness.diff.model import Judgement
 from harness.invariants import AtFault
 from harness.results.client_results import (
     ClientResult,
+    ClientScriptData,
     ClientsRun,
+    clients_folder,
     load_clients,
     read_results,
     write_results,
 )
 from harness.results.replay_results import ReplayFinding
 from harness.results.status import ResultStatus
+from harness.spark.archive_rows import ClientVerdict
+from harness.trace.files import RunFolder
 from harness.verdict import Expectation, Outcome
 
 _DIGITS: Final = 12
@@ -84,6 +88,8 @@ def _judgement(run: ClientsRun, result: ClientResult, names: Mapping[str, str]) 
         expectation=result.expectation.value,
         delta=result.delta.value,
         reason=result.foreseen or reason_of(result),
+        observed=reason_of(result),
+        causes=(),
         link=result.link,
         signature=client_signature(result),
         first_step=result.remarks[0].step if result.remarks else None,
@@ -111,7 +117,7 @@ def check_clients(
         baseline: an earlier run's judgements, with its targets renamed to this run's names; or None.
         today: the date by which entries expire.
     """
-    applied = apply_expectations(client_judgements(_unforeseen(run)), client_infos(run), entries, today)
+    applied = apply_expectations(client_judgements(run), client_infos(run), entries, today)
     compared = compared_with(applied.judgements, baseline)
     return CheckedRun(
         judgements=compared.judgements,
@@ -119,12 +125,6 @@ def check_clients(
         stale_entries=applied.stale_entries,
         removed=compared.removed,
     )
-
-
-def _unforeseen(run: ClientsRun) -> ClientsRun:
-    """Return client scripts without the reasons and links that expectation entries gave them."""
-    results = tuple(each.model_copy(update={"foreseen": "", "link": None}) for each in run.results)
-    return replace(run, results=results)
 
 
 def keep_expectations(folder: Path, entries: Sequence[SourcedEntry], today: date) -> ClientsRun:
@@ -139,14 +139,13 @@ def keep_expectations(folder: Path, entries: Sequence[SourcedEntry], today: date
         return run
     checked = check_clients(run, entries=entries, baseline=None, today=today)
     judged = {(each.target, each.scenario_id): each for each in checked.judgements}
-    reasons = {(each.target, each.scenario_id): each.reason for each in client_judgements(_unforeseen(run))}
     kept = []
     for each in read_results(run.files):
         place = column_name(run.name_of(each), each.library), each.script_id
         now = judged[place]
         changes = {
             "expectation": Expectation(now.expectation),
-            "foreseen": "" if now.reason == reasons[place] else now.reason,
+            "foreseen": "" if now.reason == now.observed else now.reason,
             "link": now.link,
         }
         kept.append(each.model_copy(update=changes))
@@ -170,7 +169,7 @@ def _departure(result: ClientResult) -> tuple[object, ...] | None:
     if result.remarks:
         first = result.remarks[0]
         against = "script" if first in result.mismatches else "reference"
-        return (against, first.step, first.says)
+        return (against, first.step, first.about)
     broken = sorted(each.invariant for each in result.violations if each.party == AtFault.COORDINATOR)
     if broken:
         return ("wire", broken[0])
@@ -215,3 +214,58 @@ def replay_place(finding: ReplayFinding) -> str:
         finding.field,
     )
     return ", ".join(part for part in parts if part)
+
+
+def client_verdicts(folder: RunFolder) -> tuple[ClientVerdict, ...]:
+    """Read the results of a run's client scripts; none if it has no scripts, or they were cut short.
+
+    Raises:
+        ReportError: a file of the scripts is missing or damaged.
+        TraceError: likewise.
+    """
+    found = clients_folder(folder.path)
+    if found is None:
+        return ()
+    run_id, clients = folder.read_run().run_id, load_clients(found)
+    scripts_digest = _digest([_reported(each) for _, each in sorted(clients.scripts.items())])
+    return tuple(_verdict(run_id, clients, each, scripts_digest) for each in clients.results)
+
+
+def _verdict(run_id: str, run: ClientsRun, result: ClientResult, scripts_digest: str) -> ClientVerdict:
+    record = run.references[result.target]
+    (judgement,) = client_judgements(replace(run, results=(result,)))
+    return ClientVerdict(
+        run_id=run_id,
+        target=record.name,
+        library=result.library,
+        library_version=run.libraries[result.library],
+        script_id=result.script_id,
+        title=judgement.title,
+        outcome=judgement.outcome,
+        expectation=judgement.expectation,
+        reason=judgement.reason,
+        signature=judgement.signature,
+        first_step=judgement.first_step,
+        mismatch_count=len(result.mismatches),
+        difference_count=len(result.differences),
+        violation_count=violation_count(result),
+        replay_count=len(result.replays),
+        compared=result.compared,
+        duration_ms=judgement.duration_ms,
+        spec=record.spec,
+        profile=record.profile,
+        implementation=record.implementation,
+        broker_config=record.broker_config,
+        scripts_digest=scripts_digest,
+        confirmation=judgement.confirmation,
+        shown_count=judgement.shown_count,
+        attempt_count=judgement.attempt_count,
+    )
+
+
+def _reported(script: ClientScriptData) -> Sequence[object]:
+    return [script.id, *[step.text for step in script.steps]]
+
+
+def _digest(parts: Sequence[object]) -> str:
+    return sha256(json.dumps(parts, ensure_ascii=False).encode(errors="replace")).hexdigest()[:_DIGITS]

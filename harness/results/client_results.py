@@ -14,17 +14,81 @@ from typing import Final
 from pydantic import Field, TypeAdapter
 
 from harness.invariants import Violation
-from harness.results.client_files import CLIENTS, ClientsFiles
-from harness.results.errors import ReportError
+from harness.invariants.stored import VIOLATIONS
 from harness.results.exit_code import ENDED_COMPLETE, ExitCode, exit_code, worst
 from harness.results.replay_results import ReplayFinding, read_counts, read_findings
 from harness.results.status import ResultStatus, status_of
-from harness.results.stored_data import StoredData, read_lines, read_whole
-from harness.trace.events import TARGET_LOST
-from harness.trace.files import read_records, write_whole
+from harness.results.stored_data import ReportError, StoredData, read_lines, read_whole
+from harness.trace.events import TARGET_LOST, TraceHeader
+from harness.trace.files import RunFolder, read_records, write_whole
+from harness.trace.formats import refuse_other_formats
 from harness.trace.schema import TraceError
-from harness.trace.target_record import TargetRecord
 from harness.verdict import Confirmation, Delta, Expectation, Outcome
+
+CLIENTS: Final = "clients"
+"""Name of the folder when it lies beside the wire suites of a run."""
+CONVERSATION_FILE: Final = "talk.jsonl"
+
+
+class ClientsFiles(RunFolder):
+    """The paths of one run's files.
+
+    ```
+    RUN/run.json                      what was run, the command line, and each script as data
+    RUN/summary.md, index.html        the results for people, with a page for each script in scripts/
+    RUN/record/judgement.json.zst     the judged results
+    RUN/record/footer.json            how the run ended
+    RUN/record/logs.tar.zst           the brokers' logs
+    RUN/record/attempts/N/            the same files for scripts that were run again
+    RUN/record/traces/TARGET/         of each target:
+      header.json                     the broker's identity
+      outcomes.jsonl.zst              the outcome of each script with each library, one line each
+      soak-LIBRARY.json               or the result of a soak with that library
+      talks/SCRIPT-LIBRARY/           the clients' commands and events (talk.jsonl), and their output;
+                                      the error, if the harness failed (harness.log)
+      journal.bin                     every byte between clients and brokers
+      violations.jsonl.zst            the invariants that these bytes violate
+      replay.jsonl.zst                where the reference differs when conversations are replayed to it
+      replay.json                     how much of each conversation was replayed
+    ```
+    """
+
+    __slots__ = ()
+
+    @property
+    def judgement_json(self) -> Path:
+        """The file with the judged results; absent until the run is judged."""
+        return self.record / "judgement.json.zst"
+
+    def attempt(self, number: int) -> Path:
+        """Return the folder of scripts that were run again, laid out like that of a run."""
+        return self.record / "attempts" / str(number)
+
+    def outcomes(self, target: str) -> Path:
+        """Return the file of the scripts' outcomes."""
+        return self.of_target(target) / "outcomes.jsonl.zst"
+
+    def soak_json(self, target: str, library: str) -> Path:
+        """Return the file of a soak's result."""
+        return self.of_target(target) / f"soak-{library}.json"
+
+    def all_soak_json(self, target: str) -> tuple[Path, ...]:
+        """Return the `soak_json` files that exist, in alphabetical order."""
+        return tuple(sorted(self.of_target(target).glob("soak-*.json")))
+
+    def conversation_dir(self, target: str, script_id: str, library: str) -> Path:
+        """Return the folder of the commands, events and output of a script's clients."""
+        return self.of_target(target) / "talks" / f"{script_id.replace('/', '-')}-{library}"
+
+    def violations(self, target: str) -> Path:
+        """Return the file of violated invariants; absent if nothing was tapped."""
+        return self.of_target(target) / VIOLATIONS
+
+
+def conversation(script_id: str, library: str) -> str:
+    """Return the name that a script's conversation has in a journal and in files derived from it."""
+    return f"{script_id}/{library}"
+
 
 NOT_RUN: Final = "not run: "
 CUT_SHORT: Final = "cut short: "
@@ -67,6 +131,8 @@ class Remark(StoredData):
     text: str
     """The step in words."""
     says: str
+    about: str = ""
+    """What departs, without the observed values, which may contain anything."""
 
 
 class ClientAttempt(StoredData):
@@ -166,6 +232,7 @@ class ScriptOutcome(StoredData):
 
 class _RunFile(StoredData):
     run_id: str
+    format_version: int = 1
     command: str
     libraries: Mapping[str, str]
     scripts: tuple[ClientScriptData, ...]
@@ -190,9 +257,9 @@ class ClientsRun:
     libraries: Mapping[str, str]
     """Names to versions."""
     scripts: Mapping[str, ClientScriptData]
-    targets: tuple[TargetRecord, ...]
+    targets: tuple[TraceHeader, ...]
     """The judged targets, in the order in which they were judged."""
-    references: Mapping[str, TargetRecord]
+    references: Mapping[str, TraceHeader]
     """All targets that scripts were run on, by spec."""
     results: tuple[ClientResult, ...]
     outcomes: Mapping[ClientResultKey, ScriptOutcome]
@@ -238,6 +305,7 @@ def load_clients(folder: Path) -> ClientsRun:
     """
     files = ClientsFiles(folder)
     run = read_whole(TypeAdapter(_RunFile), files.run_json)
+    refuse_other_formats(run.model_dump(include={"format_version", "command"}), where=str(files.run_json))
     records = _records(files)
     judged = files.judgement_json
     results = read_results(files) if judged.is_file() else ()
@@ -275,14 +343,12 @@ def _ended(files: ClientsFiles, *, is_judged: bool) -> str:
     return ENDED_COMPLETE if is_judged else "cut short"
 
 
-def _records(files: ClientsFiles) -> dict[str, TargetRecord]:
-    adapter = TypeAdapter(TargetRecord)
-    found = [read_whole(adapter, path) for path in files.all_target_json()]
-    return {each.spec: each for each in found}
+def _records(files: ClientsFiles) -> dict[str, TraceHeader]:
+    return {each.spec: each for each in files.all_headers()}
 
 
 def _outcomes(
-    files: ClientsFiles, records: Mapping[str, TargetRecord]
+    files: ClientsFiles, records: Mapping[str, TraceHeader]
 ) -> Iterator[tuple[ClientResultKey, ScriptOutcome]]:
     for record in records.values():
         for each in read_outcomes(files, record.name):
@@ -325,7 +391,7 @@ def write_results(files: ClientsFiles, results: Sequence[ClientResult]) -> None:
 
 
 def _replays(
-    files: ClientsFiles, records: Mapping[str, TargetRecord]
+    files: ClientsFiles, records: Mapping[str, TraceHeader]
 ) -> Mapping[ClientResultKey, list[ReplayFinding]]:
     found: dict[ClientResultKey, list[ReplayFinding]] = defaultdict(list)
     for record in records.values():
@@ -336,7 +402,7 @@ def _replays(
 
 def _with_replays(
     result: ClientResult,
-    records: Mapping[str, TargetRecord],
+    records: Mapping[str, TraceHeader],
     replays: Mapping[ClientResultKey, Sequence[ReplayFinding]],
 ) -> ClientResult:
     """Return a result with the findings of a replay that was made after the result was judged."""
@@ -344,7 +410,7 @@ def _with_replays(
     return result if result.replays or not found else result.model_copy(update={"replays": tuple(found)})
 
 
-def _replayed(files: ClientsFiles, records: Mapping[str, TargetRecord]) -> Mapping[ClientResultKey, str]:
+def _replayed(files: ClientsFiles, records: Mapping[str, TraceHeader]) -> Mapping[ClientResultKey, str]:
     return {
         _place_of(record.name, each.conversation): each.reported
         for record in records.values()

@@ -27,7 +27,7 @@ class ExitCode(IntEnum):
     BAD_DATA = 65
     """Stored input is damaged or cut short."""
     NO_INPUT = 66
-    """A run or a baseline that was named is not there."""
+    """A run, a baseline or an expectation file that was named is not there."""
     UNAVAILABLE = 69
     """A target could not be obtained, never became ready, or was lost."""
     HARNESS_ERROR = 70

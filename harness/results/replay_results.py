@@ -1,15 +1,16 @@
 """The results of replays, read from the files beside the journal that was replayed."""
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from pydantic import TypeAdapter
 
-from harness.results.stored_data import StoredData, read_lines, read_whole
+from harness.results.stored_data import read_lines, read_whole
 
-FINDINGS: Final = "replay.jsonl"
+FINDINGS: Final = "replay.jsonl.zst"
 """One finding a line; empty if the reference answers the same."""
 COUNTS: Final = "replay.json"
 """How much of each conversation was compared, and the reasons for what was not."""
@@ -44,20 +45,36 @@ class ReplayFinding:
     """The client's library and version, as the client reports them; empty if unknown."""
 
 
-class ReplayCounts(StoredData):
-    """How much of a conversation was replayed."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """The result of replaying one conversation."""
 
     conversation: str
     compared: int
-    not_compared: Mapping[str, int] = {}
+    """Answers of the coordinator that were compared with the reference's."""
+    not_compared: Mapping[str, int] = field(default_factory=dict)
+    """The numbers of the coordinator's answers that were not compared, by reason."""
+    findings: tuple[ReplayFinding, ...] = ()
+    """They are in a file of their own."""
 
     @property
     def reported(self) -> str:
         """The counts in words."""
         left_out = "; ".join(f"{count} {why}" for why, count in sorted(self.not_compared.items()))
-        return f"{self.compared} answers compared with the reference's" + (
-            f", not compared: {left_out}" if left_out else ""
-        )
+        return f"{self.compared} answers compared" + (f", not compared: {left_out}" if left_out else "")
+
+
+def total(replayed: tuple[Replayed, ...]) -> Replayed:
+    """Return the sums over several conversations."""
+    not_compared: Counter[str] = Counter()
+    for each in replayed:
+        not_compared.update(each.not_compared)
+    return Replayed(
+        conversation="all",
+        compared=sum(each.compared for each in replayed),
+        not_compared=dict(not_compared),
+        findings=tuple(finding for each in replayed for finding in each.findings),
+    )
 
 
 def read_findings(directory: Path) -> tuple[ReplayFinding, ...]:
@@ -69,11 +86,11 @@ def read_findings(directory: Path) -> tuple[ReplayFinding, ...]:
     return tuple(read_lines(TypeAdapter(ReplayFinding), directory / FINDINGS))
 
 
-def read_counts(directory: Path) -> tuple[ReplayCounts, ...]:
+def read_counts(directory: Path) -> tuple[Replayed, ...]:
     """Read how much of each conversation was replayed; none if nothing was replayed.
 
     Raises:
         ReportError: the file is damaged.
     """
     path = directory / COUNTS
-    return read_whole(TypeAdapter(tuple[ReplayCounts, ...]), path) if path.is_file() else ()
+    return read_whole(TypeAdapter(tuple[Replayed, ...]), path) if path.is_file() else ()

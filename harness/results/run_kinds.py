@@ -1,13 +1,16 @@
 """The command that made a run's folder, so that other commands can name it when they refuse the folder."""
 
+from collections.abc import Mapping
+from os.path import lexists
 from pathlib import Path
 from typing import Final
 
-from harness.results.errors import ReportError
-from harness.trace.events import RunKind
+from harness.results.stored_data import ReportError
+from harness.trace.events import RECORD, RunKind
 from harness.trace.files import LATEST, RunFolder
-from harness.trace.formats import kind_of
-from harness.trace.schema import TraceError, parsed_json
+from harness.trace.formats import refuse_other_formats
+from harness.trace.plain_files import read_plain, refuse_special_files
+from harness.trace.schema import TraceError, json_object
 
 _MAKERS: Final = {
     RunKind.SUITES: "run",
@@ -28,15 +31,15 @@ _READERS: Final = {
 
 def run_kind(run_dir: Path) -> RunKind | None:
     """Return the kind of a run; None if its `run.json` is missing, unreadable or does not name a kind."""
-    run_json = RunFolder(run_dir).run_json
-    if not run_json.is_file():  # opening a FIFO would block
-        return None
-    try:
-        content = parsed_json(run_json.read_bytes(), where="run.json")
-    except (OSError, TraceError):
-        return None
-    kind = kind_of(content)
+    kind = _header(run_dir).get("kind")
     return next((each for each in RunKind if each == kind), None)
+
+
+def _header(run_dir: Path) -> Mapping[str, object]:
+    try:
+        return json_object(read_plain(RunFolder(run_dir).run_json), where="run.json")
+    except (OSError, TraceError):
+        return {}
 
 
 def is_clients_folder(run_dir: Path) -> bool:
@@ -55,9 +58,12 @@ def open_folder(path: Path, *kinds: RunKind, made_by: str | None = None) -> RunF
         made_by: the command line that makes such a run, if it is more than the command's name.
 
     Raises:
-        ReportError: there is no run, or it is of another kind.
+        ReportError: there is no run, it is of another kind, or its record is elsewhere.
+        TraceError: one of its files is no plain file.
     """
     folder = RunFolder(path.resolve())
+    if lexists(folder.run_json):
+        refuse_special_files(folder.path)
     if not folder.run_json.is_file():
         raise ReportError(
             f"{path} is not a run's folder; {_newest_in(path)}"
@@ -69,6 +75,12 @@ def open_folder(path: Path, *kinds: RunKind, made_by: str | None = None) -> RunF
             f"{path} is a {found}, and a {' or '.join(kinds)} is needed; "
             f"`kafka-conformance {_READERS[found]} {path}` reads it"
         )
+    if found is not None and not folder.record.is_dir():
+        header = _header(path)
+        refuse_other_formats(dict(header), where=str(folder.run_json))
+        where = header.get("record", RECORD)
+        has_it = "a copy that was made with its record" if where == RECORD else where
+        raise ReportError(f"{path} is a report without the run's record; {has_it} has it")
     return folder
 
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from harness.results.errors import ReportError
+from harness.trace.plain_files import read_plain
 from harness.trace.schema import TraceError
 
 DataT = TypeVar("DataT")
@@ -26,7 +26,7 @@ def read_whole(adapter: TypeAdapter[DataT], path: Path) -> DataT:
         TraceError: it is damaged.
     """
     try:
-        return adapter.validate_json(path.read_bytes())
+        return adapter.validate_json(read_plain(path))
     except OSError as error:
         raise ReportError(f"{path} cannot be read: {error.strerror}") from error
     except ValidationError as error:
@@ -42,9 +42,16 @@ def read_lines(adapter: TypeAdapter[DataT], path: Path) -> Iterator[DataT]:
     if not path.is_file():
         return
     # Only a newline ends a line: JSON may contain other characters that Python counts as line ends.
-    *lines, _ = path.read_bytes().split(b"\n")
+    *lines, _ = read_plain(path).split(b"\n")
     for number, line in enumerate(lines, start=1):
         try:
             yield adapter.validate_json(line)
         except ValidationError as error:
             raise TraceError(f"{path}:{number} is damaged: {error.errors()[0]['msg']}") from error
+
+
+class ReportError(Exception):
+    """A run folder cannot be reported on.
+
+    The message names what is missing or unreadable and the remedy; it is shown to the user as it is.
+    """

@@ -1,17 +1,24 @@
 """Whether a script can be run on a broker at all."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from harness.runner.harmless import why_not_harmless
 from harness.runner.placing import why_not_placeable
 from harness.scenario.metadata_wait import AwaitMetadata
-from harness.scenario.script import Script
+from harness.scenario.own_settings import assumptions, states_another
+from harness.scenario.script import DoToBroker, Repeat, Script, Send
+from harness.scenario.values import Value
+from harness.targets.base.conformance import CONFORMANCE_TOPICS
 from harness.targets.base.interface import BrokerDescription, Capability
+from harness.targets.external.namespace import topics_in
 from harness.targets.external.run_namespace import RunNamespace
 from harness.wire.schema import api_key, has_version
 
 OF_CONSUMER_GROUPS: Final = frozenset({"ConsumerGroupHeartbeat", "ConsumerGroupDescribe"})
+_BY_PARTITION: Final = frozenset({"OffsetCommit", "OffsetDelete", "OffsetFetch", "TxnOffsetCommit"})
+"""APIs that name the partitions of a topic themselves, so that it may have more."""
+_PARTITIONS: Final = frozenset({"partition_index", "partition_indexes", "partitions"})
 _CONSUMER_HEARTBEAT: Final = api_key("ConsumerGroupHeartbeat")
 _CONSUMER_GROUPS_SINCE: Final = 1
 """The version of ConsumerGroupHeartbeat in the first release of the protocol for general use.
@@ -40,10 +47,22 @@ def why_not_applicable(
         return f"{description.spec} lacks the capability {', '.join(lacking)}"
     return (
         why_not_served(script, description)
+        or _why_no_topic(script, description)
+        or (None if run_namespace is None else _configured_restart(script, description))
         or _other_config(script, description)
-        or why_not_placeable(script, description)
-        or (None if run_namespace is None else why_not_harmless(script, run_namespace))
+        or why_not_placeable(script, description, run_namespace)
+        or (None if run_namespace is None else _why_not_harmless(script, run_namespace, description))
     )
+
+
+def _why_not_harmless(
+    script: Script, run_namespace: RunNamespace, description: BrokerDescription
+) -> str | None:
+    """Return what a script would touch, and which assumption made it configure groups, if one did."""
+    why = why_not_harmless(script, run_namespace)
+    if why is None or "IncrementalAlterConfigs" not in why:
+        return why
+    return "; ".join((why, *assumptions(script, description.assumed)))
 
 
 def has_consumer_groups(description: BrokerDescription) -> bool:
@@ -76,10 +95,53 @@ def why_not_served(script: Script, description: BrokerDescription) -> str | None
     return None
 
 
+def _why_no_topic(script: Script, description: BrokerDescription) -> str | None:
+    """Return which topic of a script a broker does not have as the script expects it, or None."""
+    if not (description.lacking_topics or description.larger_topics):
+        return None
+    for step in script.steps:
+        if isinstance(step, Send | Repeat):
+            named = topics_in(step.fields)  # type: ignore[arg-type] # references name no topic
+            for name in sorted(named & description.lacking_topics.keys()):
+                return f"needs the topic {name}: {description.lacking_topics[name]}"
+            for name in sorted(named & description.larger_topics.keys()):
+                if step.api not in _BY_PARTITION or _greatest(step.fields) >= CONFORMANCE_TOPICS[name]:
+                    return f"needs the topic {name} itself, not {description.larger_topics[name]}"
+    return None
+
+
+def _greatest(value: Value) -> int:
+    """Return the greatest number of a partition in a request; -1 if it has none."""
+    match value:
+        case Mapping():
+            own = [each for name, each in value.items() if name in _PARTITIONS]
+            numbers = [each for one in own for each in (one if isinstance(one, Sequence) else (one,))]
+            return max(
+                (
+                    *(each for each in numbers if isinstance(each, int)),
+                    *map(_greatest, value.values()),
+                ),
+                default=-1,
+            )
+        case Sequence() if not isinstance(value, str | bytes):
+            return max(map(_greatest, value), default=-1)
+        case _:
+            return -1
+
+
+def _configured_restart(script: Script, description: BrokerDescription) -> str | None:
+    """Return why a script cannot restart an external broker as it wants to."""
+    for step in script.steps:
+        if isinstance(step, DoToBroker) and step.broker_config:
+            return f"a restart of {description.spec} cannot set {', '.join(sorted(step.broker_config))}"
+    return None
+
+
 def _other_config(script: Script, description: BrokerDescription) -> str | None:
     for name, value in script.broker_config.items():
         actual = description.broker_config.get(name)
         if actual != value:
             reported = "unknown" if actual is None else actual
-            return f"needs {name}={value}; on {description.spec} it is {reported}"
+            hint = f", which is assumed; {states_another(name)}" if name in description.assumed else ""
+            return f"needs {name}={value}; on {description.spec} it is {reported}{hint}"
     return None

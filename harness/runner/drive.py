@@ -3,20 +3,23 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from harness.capacity import broker_slots, machine, start_slots
 from harness.runner.admission import Admission
 from harness.runner.applicable import why_not_applicable
 from harness.runner.interpreter import Interpreter
-from harness.runner.placing import clear_log_of, group_ids, num_partitions
+from harness.runner.placing import clear_log_of, group_ids, kinds_of_names, num_partitions
 from harness.runner.recorder import EventPosition, Recorder, recorder_of
 from harness.runner.rendezvous import Rendezvous
 from harness.runner.rounds import LongestFirst, Turn
 from harness.runner.sharing import BrokerGroup, Packing, broker_groups
+from harness.runner.suspects import LastWords, Suspect
 from harness.runner.watcher import Watcher
 from harness.runner.witness import Witness, sampler
 from harness.scenario.bindings import Bindings
@@ -30,9 +33,10 @@ from harness.targets.base.interface import (
     Target,
     TargetError,
 )
+from harness.targets.base.layout import Coordinated, Layout
 from harness.targets.base.nonsense import blaming_target
 from harness.targets.external.guard import NotOurs
-from harness.trace.events import TARGET_LOST, Event, EventKind
+from harness.trace.events import LEADERS_MOVED, TARGET_LOST, Event, EventKind
 from harness.workers import first_error
 
 JOBS: Final = machine().jobs(per_core=64)
@@ -44,6 +48,14 @@ _IN_A_ROW_MS: Final = 3_000
 _NO_STARTS_S: Final = 5.0
 """The longest wait for other brokers to start: some restart all the time."""
 _NOWHERE: Final = EventPosition(step=-1)
+_NOT_HERE: Final = '"NOT_COORDINATOR"'
+_SPREADS_S: Final = 3.0
+"""Within this time every broker of a cluster knows of an election."""
+_ASKS_AGAIN_S: Final = 0.3
+_RECORDING_S: Final = 5.0
+"""Time to record that an answer did not come, before the drive's limit."""
+LATE_S_MAX: Final = 120.0
+"""How long a scenario awaits late answers, beside its limit; the last one may take longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +74,12 @@ class DriveSinks:
     """The receivers of what a drive records."""
 
     write: Callable[[Event], None]
+    """Called for each event, but for those of scenarios that will run again."""
     broker_ready: Callable[[BrokerDescription, float], None]
     """Called for each broker that became ready, with the duration of its start in milliseconds."""
     logs: Path
+    hear: Callable[[Event], None] = lambda _: None
+    """Called for each event of a conversation as soon as it is there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +90,47 @@ class DriveResult:
     """From the first conversation to the end of the last scenario."""
     lost: str | None
     """Why a broker was lost before its scenarios had ended."""
+    suspects: tuple[Suspect, ...] = ()
+    """Who may have ended it, the most suspicious first."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Place:
+    """What a scenario takes while it runs."""
+
+    rendezvous: Rendezvous | None
+    slots: LongestFirst | None
+    """Where it takes a slot."""
+    last_words: LastWords = field(default_factory=LastWords)
+    """What is sent to its broker."""
+    until_s: float = 0.0
+    """The end of the cohort's drive, on the event loop's clock."""
+    limit: asyncio.Timeout = field(default_factory=lambda: asyncio.timeout(None))
+    """The scenario's own limit."""
+    late_s: float = 0.0
+    """How long it awaited late answers."""
+    was_elsewhere: bool = False
+    """Whether a broker said that it is not the coordinator, which it may know before the others do."""
+
+    @contextlib.contextmanager
+    def late(self) -> Iterator[float]:
+        """Await a late answer in the block, which takes no slot, and none of the scenario's time.
+
+        Yields how long it may be awaited, in milliseconds: up to shortly before the drive's own limit.
+        """
+        end_s, began_s = self.limit.when(), asyncio.get_running_loop().time()
+        most_ms = max(0.0, self.until_s - began_s - _RECORDING_S) * 1000
+        if end_s is None or self.late_s >= LATE_S_MAX:
+            yield most_ms
+            return
+        self.limit.reschedule(None)
+        try:
+            with contextlib.nullcontext() if self.slots is None else self.slots.lent():
+                yield most_ms
+        finally:
+            late_s = asyncio.get_running_loop().time() - began_s
+            self.late_s += late_s
+            self.limit.reschedule(end_s + late_s)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -96,11 +152,14 @@ class Drive:
     """Returns scripts with the settings that they need of such a broker besides those they ask for."""
     is_written_again: bool = True
     """Whether to check for each answer that encoding its fields gives the same bytes."""
+    awaits_late: bool = True
+    """Whether late answers are awaited for as long as a client would."""
     base_config: Mapping[str, str] = field(default_factory=dict)
     """Properties for every broker, which those of a scenario override; an oracle gets its target's here."""
     packing: Packing | None = None
     """Which scripts may share brokers; without it, each configuration has its own broker."""
     _lost: str | None = field(default=None, init=False)
+    _suspects: tuple[Suspect, ...] = field(default=(), init=False)
     _start_failure: str | None = field(default=None, init=False)
     """Why a broker could not be started, which also ends the scenarios on the target's others."""
     _first_conversation_s: float | None = field(default=None, init=False)
@@ -112,14 +171,7 @@ class Drive:
             TargetError: a broker could not be started; what was recorded with others is kept.
         """
         self.watcher.drive_begins(self.target_name, len(scripts))
-        return await self.run_groups(self.groups_of(scripts))
-
-    def groups_of(self, scripts: Sequence[Script]) -> Sequence[BrokerGroup]:
-        """Group scripts by the broker that they share."""
-        return broker_groups(scripts, self.target.capabilities, self.packing)
-
-    async def run_groups(self, found: Sequence[BrokerGroup]) -> DriveResult:
-        """Run the scripts of some brokers; raises TargetError as `run` does."""
+        found = broker_groups(scripts, self.target.capabilities, self.packing)
         placed = [(broker_group, self._logs(number)) for number, broker_group in enumerate(found)]
         at_rest = [one for one in placed if not one[0].does_something]
         acting = [one for one in placed if one[0].does_something]
@@ -148,7 +200,8 @@ class Drive:
         finally:
             self.admission.settle(self.target_name)
         began_s = self._first_conversation_s or time.monotonic()
-        return DriveResult(drive_ms=round((time.monotonic() - began_s) * 1000, 1), lost=self._lost)
+        drive_ms = round((time.monotonic() - began_s) * 1000, 1)
+        return DriveResult(drive_ms=drive_ms, lost=self._lost, suspects=self._suspects)
 
     def _logs(self, number: int) -> Path:
         # Absolute, since brokers run in this directory.
@@ -209,8 +262,11 @@ class Drive:
             if may_begin is not None:
                 await may_begin()
             self._first_conversation_s = self._first_conversation_s or time.monotonic()
-            await self._run_cohorts(broker, broker_group)
-            self._lost = self._lost or how_it_ended(broker)
+            await self._run_cohorts(broker, broker_group, last_words := LastWords())
+            await broker.look()
+            failure = how_it_ended(broker)
+            if failure is not None:
+                self._lost, self._suspects = self._lost or failure, self._suspects or last_words.suspects()
         finally:
             await to_its_end(broker.stop())
 
@@ -227,7 +283,7 @@ class Drive:
         found = [fitted(script, broker.description.broker_config) for script in scripts]
         return found if self.with_needs is None else await self.with_needs(found, broker.description)
 
-    async def _run_cohorts(self, broker: Broker, broker_group: BrokerGroup) -> None:
+    async def _run_cohorts(self, broker: Broker, broker_group: BrokerGroup, last_words: LastWords) -> None:
         """Run a broker's cohorts, one after the other."""
         slots = self._slots(broker)
         rest_ms = broker_group.duration_ms + (_IN_A_ROW_MS if len(broker_group.cohorts) > 1 else 0)
@@ -239,7 +295,10 @@ class Drive:
                     await clear_log_of(broker)
                 # Scripts that wait for each other take no slots, since the others may need them.
                 scripts = await self._fitted(broker, each.scripts)
-                await self._run_all(broker, scripts, None if each.acts else slots, rendezvous, rest_ms)
+                place = _Place(
+                    rendezvous=rendezvous, slots=None if each.acts else slots, last_words=last_words
+                )
+                await self._run_all(broker, scripts, place, rest_ms)
             except TargetError as error:
                 note = f"{TARGET_LOST}{_first_line(str(error))}"
                 self._lost = self._lost or _first_line(str(error))
@@ -254,11 +313,11 @@ class Drive:
         self,
         broker: Broker,
         scripts: Sequence[Script],
-        slots: LongestFirst | None,
-        rendezvous: Rendezvous | None = None,
-        rest_ms: float = 0.0,
+        place: _Place,
+        rest_ms: float,
     ) -> None:
         """Run scripts at once; `rest_ms` is about how long the broker's later cohorts take."""
+        slots, rendezvous = place.slots, place.rendezvous
         waiting = {script.id: script for script in scripts}
 
         async def run(script: Script, until_s: float) -> None:
@@ -267,7 +326,7 @@ class Drive:
             async with slot, self.admission.begun(self.target_name):
                 del waiting[script.id]
                 try:
-                    await self._run(broker, script, until_s, rendezvous)
+                    await self._run(broker, script, replace(place, until_s=until_s))
                 finally:
                     if rendezvous is not None:
                         rendezvous.leave()
@@ -291,30 +350,46 @@ class Drive:
     def _limit_note(self) -> str:
         return f"the drive's limit of {self.limits.drive_s:g} s had passed"
 
-    async def _run(
-        self, broker: Broker, script: Script, until_s: float, rendezvous: Rendezvous | None
-    ) -> None:
+    async def _run(self, broker: Broker, script: Script, at: _Place) -> None:
         reason = why_not_applicable(
             script, self.target.capabilities, broker.description, run_namespace=broker.run_namespace
         )
         if reason is not None:
             self._recorder(script).note(EventKind.NOT_APPLICABLE, _NOWHERE, reason)
             return
-        recorder = self._recorder(script, broker)
+        run_namespace = broker.run_namespace
+        groups = self._groups(script, broker)
+        recorder = self._recorder(script, groups)
         failure = how_it_ended(broker)
         if failure is not None:
             recorder.note(EventKind.ABANDONED, _NOWHERE, f"{TARGET_LOST}{failure}")
             return
+        await self._run_applicable(broker, script, groups, recorder, at)
+        if run_namespace is not None:
+            kinds = kinds_of_names(script)
+            named = {groups[name]: kinds[name] for name in kinds}
+            spreads_s = _SPREADS_S if at.was_elsewhere else 0.0
+            await _note_move(broker, recorder, run_namespace.layout, named, spreads_s=spreads_s)
+
+    async def _run_applicable(
+        self,
+        broker: Broker,
+        script: Script,
+        groups: Mapping[str, str],
+        recorder: Recorder,
+        at: _Place,
+    ) -> None:
         session = broker.open_session(script.id)
         recorder.now_ms = session.now_ms
+        recorder.write = partial(self._write, script, at)
         try:
-            async with asyncio.timeout(self.limits.scenario_s):
-                await self._converse(broker, script, session, recorder, rendezvous)
+            async with asyncio.timeout(self.limits.scenario_s) as at.limit:
+                await self._converse(broker, script, session, recorder, groups, at)
         except TimeoutError:
             note = f"the scenario's limit of {self.limits.scenario_s:g} s had passed"
             recorder.note(EventKind.ABANDONED, _NOWHERE, note)
         except asyncio.CancelledError:
-            recorder.note(EventKind.ABANDONED, _NOWHERE, self._why_cancelled(until_s))
+            recorder.note(EventKind.ABANDONED, _NOWHERE, self._why_cancelled(at.until_s))
             raise
         except NotOurs as refused:
             recorder.note(EventKind.NOT_APPLICABLE, _NOWHERE, str(refused))
@@ -325,13 +400,20 @@ class Drive:
         finally:
             await session.close()
 
+    def _write(self, script: Script, at: _Place, event: Event) -> None:
+        at.last_words.hear(script, event)
+        at.was_elsewhere = at.was_elsewhere or _NOT_HERE in (event.fields or "")
+        self.sinks.write(event)
+        self.sinks.hear(event)
+
     async def _converse(
         self,
         broker: Broker,
         script: Script,
         session: BrokerSession,
         recorder: Recorder,
-        rendezvous: Rendezvous | None,
+        groups: Mapping[str, str],
+        at: _Place,
     ) -> None:
         run_namespace = broker.run_namespace
         with sampler().watching(broker) as watch:
@@ -339,23 +421,25 @@ class Drive:
                 script=script,
                 session=session,
                 recorder=recorder,
-                bindings=Bindings(groups=self._groups(script, broker)),
+                bindings=Bindings(groups=groups),
                 partitions=num_partitions(broker.description),
                 topics=None if run_namespace is None else run_namespace.topics,
                 may_configure=run_namespace is None or run_namespace.guard.may_configure,
                 broker_failure=lambda: how_it_ended(broker),
-                rendezvous=rendezvous,
+                look=broker.look,
+                rendezvous=at.rendezvous,
+                late=at.late if self.awaits_late else None,
                 witness=None if watch is None else Witness(watch=watch, now_ms=session.now_ms),
                 is_written_again=self.is_written_again,
             )
             await interpreter.run()
 
-    def _recorder(self, script: Script, broker: Broker | None = None) -> Recorder:
+    def _recorder(self, script: Script, groups: Mapping[str, str] = MappingProxyType({})) -> Recorder:
         return recorder_of(
             script,
             run_id=self.run_id,
             target=self.target_name,
-            groups={} if broker is None else self._groups(script, broker),
+            groups=groups,
             write=self.sinks.write,
         )
 
@@ -371,6 +455,37 @@ class Drive:
             prefix=run_namespace.namespace.prefix,
             at_home=at_home,
         )
+
+
+async def _note_move(
+    broker: Broker,
+    recorder: Recorder,
+    layout: Layout,
+    names: Mapping[str, frozenset[Coordinated]],
+    *,
+    spreads_s: float,
+) -> None:
+    """Record if the coordinator of one of a scenario's names was elected anew since its layout.
+
+    Args:
+        broker: says what the layout is now.
+        recorder: receives the note.
+        layout: the layout in which the scenario ran.
+        names: the scenario's groups and producers.
+        spreads_s: how long to wait for the news of an election to reach the broker that is asked.
+    """
+    until_s = time.monotonic() + spreads_s
+    try:
+        while (later := await broker.layout_now()) is not None:
+            if layout.has_moved(later, names):
+                note = f"{LEADERS_MOVED}another coordinator took over a group or producer meanwhile"
+                recorder.note(EventKind.ABANDONED, _NOWHERE, note)
+                return
+            if time.monotonic() >= until_s:
+                return
+            await asyncio.sleep(_ASKS_AGAIN_S)
+    except TargetError as error:
+        recorder.note(EventKind.ABANDONED, _NOWHERE, f"{LEADERS_MOVED}nobody says where to: {error}")
 
 
 def how_it_ended(broker: Broker) -> str | None:

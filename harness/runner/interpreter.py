@@ -6,10 +6,12 @@ steps need, or if the broker is gone.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
+from harness.apis.table import descriptor
 from harness.runner.line import Answered, Line, OpenRequest, role_of
 from harness.runner.metadata_probe import UNCONFIGURED_MS, MetadataUnseenError, probes
 from harness.runner.recorder import EventPosition, Recorder
@@ -65,6 +67,8 @@ class Interpreter:
     bindings: Bindings
     broker_failure: Callable[[], str | None]
     """Returns why the broker is gone, or None."""
+    look: Callable[[], Awaitable[None]] | None = None
+    """Finds out whether the broker still accepts connections, so that `broker_failure` knows."""
     partitions: int | None = None
     """The number of partitions of `__consumer_offsets`, if it is known."""
     rendezvous: Rendezvous | None = None
@@ -79,8 +83,15 @@ class Interpreter:
     """Whether groups may be configured on the broker, which the wait for metadata requires."""
     is_written_again: bool = True
     """Whether to check for each answer that encoding its fields gives the same bytes."""
+    late: Callable[[], AbstractContextManager[float]] | None = None
+    """Makes the context in which an answer is awaited after its time, for at most so many milliseconds.
+
+    None if no late answer is awaited.
+    """
     _lines: dict[tuple[str, str], Line] = field(default_factory=dict, init=False)
     _correlation_id: int = field(default=0, init=False)
+    _was_unanswered: bool = field(default=False, init=False)
+    """Whether an answer did not come for as long as a client waits; no further one is awaited as long."""
     _last_cut: int = field(default=-1, init=False)
     """The last step that cut all connections; -1 while there was none."""
 
@@ -99,6 +110,7 @@ class Interpreter:
             self.recorder.note(EventKind.ABANDONED, EventPosition(step=index), f"{TARGET_LOST}{lost}")
         finally:
             self._tell_starvation(index, is_last=True)
+            self.recorder.end()
 
     def _tell_starvation(self, index: int, *, is_last: bool = False) -> None:
         if self.witness is not None:
@@ -204,7 +216,10 @@ class Interpreter:
             return
         started_ms = self.session.now_ms()
         try:
-            answered = await line.answer_to(step.sent_at, place, timeout_ms=step.within_ms)
+            if step.is_optional:
+                answered = await line.answer_to(step.sent_at, place, timeout_ms=step.within_ms)
+            else:
+                answered = await self._answer(line, step.sent_at, place, timeout_ms=step.within_ms)
         except NoAnswer:
             waited_ms = self.session.now_ms() - started_ms
             self.recorder.note(EventKind.NO_ANSWER, place, elapsed_ms=waited_ms)
@@ -214,6 +229,22 @@ class Interpreter:
             self._learn(index, place, answered)
             if step.sent_at < self._last_cut and not self._is_awaited(index, step.actor, step.connection):
                 await self._drop_line(step.actor, step.connection)
+
+    async def _answer(self, line: Line, sent_at: int, place: EventPosition, *, timeout_ms: float) -> Answered:
+        """Await an answer, and a late one for as long as a client would; raise as `Line.answer_to` does."""
+        try:
+            return await line.answer_to(sent_at, place, timeout_ms=timeout_ms)
+        except NoAnswer:
+            left_ms = line.client_waits_ms(sent_at)
+            if self.late is None or self._was_unanswered or not left_ms:
+                raise
+        try:
+            with self.late() as most_ms:
+                answered = await line.answer_to(sent_at, place, timeout_ms=min(left_ms, most_ms))
+        except NoAnswer:
+            self._was_unanswered = True
+            raise
+        return replace(answered, is_late=True)
 
     async def _stay_parked(self, index: int, step: StayParked) -> None:
         sent = self.script.steps[step.sent_at]
@@ -246,6 +277,8 @@ class Interpreter:
         else:
             await self._drop_line(step.actor, step.connection)
             self.recorder.note(EventKind.CLOSED, place, how)
+            # A broker that ended has closed the connection too.
+            await self._raise_if_lost()
 
     async def _repeat(self, index: int, step: Repeat) -> None:
         answered = await self._poll(index, step)
@@ -273,16 +306,18 @@ class Interpreter:
     async def _poll(self, index: int, step: Repeat) -> Answered | None:
         """Repeat a request until its answer matches or time is over; return the last answer."""
         place = self._place(index, step)
-        deadline_ms = self.session.now_ms() + step.within_ms
+        started_ms = self.session.now_ms()
+        deadline_ms = started_ms + step.within_ms
         while True:
             if not await self._write(place, step, step.fields):
                 return None
             line = self._lines[step.actor, step.connection]
             try:
                 left_ms = max(_LAST_ANSWER_MS, step.every_ms, deadline_ms - self.session.now_ms())
-                answered = await line.answer_to(index, place, timeout_ms=left_ms)
+                answered = await self._answer(line, index, place, timeout_ms=left_ms)
             except NoAnswer:
-                self.recorder.note(EventKind.NO_ANSWER, place, elapsed_ms=step.within_ms)
+                waited_ms = self.session.now_ms() - started_ms
+                self.recorder.note(EventKind.NO_ANSWER, place, elapsed_ms=waited_ms)
                 return None
             except ConnectionLost as lost:
                 await self._lost(place, lost)
@@ -319,6 +354,7 @@ class Interpreter:
                 api_version=step.api_version,
                 correlation_id=correlation_id,
                 sent_at_ms=self.session.now_ms(),
+                client_waits_ms=descriptor(step.api).client_waits_ms(resolved),
             )
             self.recorder.request(place, payload, correlation_id=correlation_id, fields=resolved)
             await line.send(request, payload)
@@ -360,10 +396,16 @@ class Interpreter:
         self.recorder.note(EventKind.CLOSED, place, str(lost))
         if place.actor is not None and place.connection is not None:
             await self._drop_line(place.actor, place.connection)
+        await self._raise_if_lost()
+
+    async def _raise_if_lost(self) -> None:
+        """Raise TargetLost if the whole broker is gone."""
         failure = self.broker_failure()
         if failure is None:
             # A killed process closes its connections a moment before it has ended.
             await settle(self.session, self.witness)
+            if self.look is not None:
+                await self.look()
             failure = self.broker_failure()
         if failure is not None:
             raise TargetLost(failure)

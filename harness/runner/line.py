@@ -8,7 +8,7 @@ from harness.runner.recorder import EventPosition, Recorder
 from harness.scenario.script import ELSEWHERE, FORMERLY
 from harness.targets.base.interface import BrokerSession, Connection, ConnectionLost, Frame, Role
 from harness.targets.external.namespace import TopicNames
-from harness.trace.events import EventKind
+from harness.trace.events import LATE, EventKind
 from harness.wire.codec import Decoded, decode_response
 from harness.wire.errors import MalformedResponse
 
@@ -30,6 +30,8 @@ class OpenRequest:
     api_version: int
     correlation_id: int
     sent_at_ms: float
+    client_waits_ms: int
+    """How long a client would await the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +44,8 @@ class Answered:
     fault: str | None
     """Why the frame could not be decoded."""
     elapsed_ms: float
+    is_late: bool = False
+    """Whether it came after its time."""
 
     def record(self, kind: EventKind, place: EventPosition, recorder: Recorder) -> None:
         """Record the frame as an answer of a kind, or as malformed if it could not be decoded."""
@@ -62,6 +66,7 @@ class Answered:
             payload=self.frame.payload,
             elapsed_ms=self.elapsed_ms,
             permitted=self.frame.permitted,
+            note=f"{LATE}clients wait {self.request.client_waits_ms / 1000:g} s" if self.is_late else None,
         )
 
 
@@ -98,6 +103,13 @@ class Line:
             answered = self._read(frame, place)
             if answered is not None:
                 self._early[answered.request.step] = answered
+
+    def client_waits_ms(self, sent_at: int) -> float:
+        """Return how much longer a client would await the answer to a step's request; 0 if it is over."""
+        open_ms = (
+            each.sent_at_ms + each.client_waits_ms for each in self._open.values() if each.step == sent_at
+        )
+        return max(0.0, max(open_ms, default=0.0) - self.session.now_ms())
 
     def put_back(self, answered: Answered) -> None:
         """Keep an answer that came too early for the step that will ask for it."""

@@ -1,14 +1,18 @@
 """Real ids for the groups of a script, in a certain partition of `__consumer_offsets` if it asks for one."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, count, islice
 from typing import Final
 
-from harness.scenario.script import Append, PauseAt, Placement, Script, Step
+from harness.apis.table import descriptor, fields_of
+from harness.scenario.script import Append, PauseAt, Placement, Repeat, Script, Send, Step
 from harness.scenario.values import GroupRef, Pattern, TopicId
 from harness.targets.base.clearing import clear_log
 from harness.targets.base.interface import Broker, BrokerDescription
 from harness.targets.base.java_hash import partition_of
+from harness.targets.base.layout import GROUP_ALONE, Coordinated, Layout
+from harness.targets.external.run_namespace import RunNamespace
 
 _NUM_PARTITIONS: Final = "offsets.topic.num.partitions"
 FIRST_OF_NAMES: Final = "0"
@@ -18,6 +22,9 @@ Scripts also name topics by groups, and Kafka orders topics by name in some answ
 """
 _TRIES_A_PARTITION: Final = 200
 _CLEAR_MS: Final = 30_000.0
+_NAMES_A_PRODUCER: Final = fields_of(lambda api: api.transactions)
+_PRODUCER_KEY: Final = 1
+"""Source: CoordinatorType.TRANSACTION."""
 
 
 def num_partitions(description: BrokerDescription) -> int | None:
@@ -35,10 +42,18 @@ async def clear_log_of(broker: Broker) -> None:
         await session.close()
 
 
-def why_not_placeable(script: Script, description: BrokerDescription) -> str | None:
-    """Return why a script's groups cannot be in the partitions that it asks for, or None if they can."""
-    if not (script.placements or any(map(_minds, script.steps))):
-        return None
+def why_not_placeable(
+    script: Script, description: BrokerDescription, run_namespace: RunNamespace | None = None
+) -> str | None:
+    """Return why a script's groups cannot be where it asks for, or on its broker; None if they can."""
+    is_placed = bool(script.placements) or any(map(_minds, script.steps))
+    why_not = _why_not_in_partitions(script, description) if is_placed else None
+    if why_not is None and run_namespace is not None:
+        return _why_not_at_home(script, run_namespace.layout)
+    return why_not
+
+
+def _why_not_in_partitions(script: Script, description: BrokerDescription) -> str | None:
     partitions = num_partitions(description)
     if partitions is None:
         return f"{description.spec} does not report {_NUM_PARTITIONS}, so the groups' partitions are unknown"
@@ -46,6 +61,22 @@ def why_not_placeable(script: Script, description: BrokerDescription) -> str | N
         return f"{description.spec} has only {partitions} partitions of __consumer_offsets"
     if partitions == 1 and any(each.apart_from is not None for each in script.placements):
         return f"{description.spec} has all groups in one partition of __consumer_offsets"
+    return None
+
+
+def _why_not_at_home(script: Script, layout: Layout) -> str | None:
+    """Return why the broker on which a script runs cannot coordinate all of its names."""
+    home = layout.home_of(script.id).node_id
+    for kinds in set(kinds_of_names(script).values()):
+        if not layout.can_coordinate(home, kinds):
+            return "no broker of the cluster coordinates both its groups and its producers"
+    led = [partition for partition, leader in enumerate(layout.offsets) if leader == home]
+    if len(layout.nodes) == 1 or not led:
+        return None
+    if any(each.partition not in {None, *led} for each in script.placements):
+        return f"broker {home}, on which it would run, does not lead the partition that its groups need"
+    if len(led) == 1 and any(each.apart_from is not None for each in script.placements):
+        return f"broker {home}, on which it would run, has all groups in one partition"
     return None
 
 
@@ -59,7 +90,7 @@ def group_ids(
     run_id: str,
     partitions: int | None,
     prefix: str = "",
-    at_home: Callable[[str], bool] = lambda _: True,
+    at_home: Callable[[Collection[Coordinated], str], bool] = lambda *_: True,
 ) -> Mapping[str, str]:
     """Return an id for every group of a script, which no other scenario and no other run uses.
 
@@ -68,13 +99,15 @@ def group_ids(
         run_id: the run; empty if the prefix has it.
         partitions: the number of partitions; if None, groups are not placed.
         prefix: what the names of the run's topics begin with, too.
-        at_home: returns whether the broker on which the script runs coordinates a group id.
+        at_home: returns whether the broker on which the script runs coordinates an id as some kinds.
     """
     begin = ".".join(filter(None, (FIRST_OF_NAMES, run_id, script.id.replace("/", "."))))
     placements = {each.group: each for each in script.placements}
+    kinds = kinds_of_names(script)
     ids: dict[str, str] = {}
     for name in _in_order(group_names(script), placements):
-        ids[name] = _placed(f"{prefix}{begin}.{name}", placements.get(name), ids, partitions, at_home)
+        is_home = partial(at_home, kinds.get(name, GROUP_ALONE))
+        ids[name] = _placed(f"{prefix}{begin}.{name}", placements.get(name), ids, partitions, is_home)
     return ids
 
 
@@ -88,14 +121,14 @@ def _placed(
     placement: Placement | None,
     ids: Mapping[str, str],
     partitions: int | None,
-    at_home: Callable[[str], bool],
+    is_home: Callable[[str], bool],
 ) -> str:
     """Return the id itself, or the first one with a number appended, that is in the right place."""
     is_placed = partitions is not None and placement is not None
     numbered = (f"{group_id}.{number}" for number in count(1))
     limit = _TRIES_A_PARTITION * (partitions or 1)
     for candidate in islice(numbered if is_placed else chain((group_id,), numbered), limit):
-        if at_home(candidate) and _is_right(candidate, placement, ids, partitions):
+        if is_home(candidate) and _is_right(candidate, placement, ids, partitions):
             return candidate
     raise AssertionError(f"none of {limit} ids is where {placement or 'its scenario'} wants it")
 
@@ -114,6 +147,20 @@ def _is_right(
     return apart_from is None or partition != partition_of(ids[apart_from], partitions)
 
 
+def kinds_of_names(script: Script) -> Mapping[str, frozenset[Coordinated]]:
+    """Return as what a script's requests use each of its names: as a group, as a producer, or as both."""
+    kinds: dict[str, frozenset[Coordinated]] = {}
+    for step in script.steps:
+        if not isinstance(step, Send | Repeat):
+            continue
+        finds_producer = step.fields.get("key_type") == _PRODUCER_KEY
+        of_producer = {*_NAMES_A_PRODUCER, *(descriptor(step.api).groups if finds_producer else ())}
+        for field, name in _named_by_field(step.fields):
+            kind = Coordinated.PRODUCER if field in of_producer else Coordinated.GROUP
+            kinds[name] = kinds.get(name, frozenset()) | {kind}
+    return kinds
+
+
 def group_names(script: Script) -> tuple[str, ...]:
     """Return the symbolic names of a script's groups, in the order of their first mention."""
     found = dict.fromkeys(("main",))
@@ -123,6 +170,15 @@ def group_names(script: Script) -> tuple[str, ...]:
     for each in script.placements:
         found.update(dict.fromkeys((each.group, *each.others)))
     return tuple(found)
+
+
+def _named_by_field(fields: Mapping[str, Pattern]) -> Iterator[tuple[str, str]]:
+    for field, value in fields.items():
+        for each in value if isinstance(value, Sequence) and not isinstance(value, str | bytes) else (value,):
+            if isinstance(each, Mapping):
+                yield from _named_by_field(each)
+            else:
+                yield from ((field, name) for name in _named(each))
 
 
 def _named(value: Pattern) -> Iterator[str]:

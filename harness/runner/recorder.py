@@ -1,17 +1,32 @@
-"""Turns what happens in one conversation into events."""
+"""Turns what happens in one conversation into events.
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+An answer that shows an id before its owner has it is written when its owner does, with the events after it.
+"""
+
+import json
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import lru_cache
 
 from harness.runner.witness import WitnessedStretch
 from harness.scenario.script import Script
-from harness.targets.base.interface import PermittedValue
-from harness.trace.canonical import Canonicaliser, canonical_json, digest, fields_json, member_prefixes
-from harness.trace.events import Event, EventKind
+from harness.targets.base.interface import BrokerDescription, PermittedValue
+from harness.trace.canonical import (
+    Canonicaliser,
+    Observed,
+    canonical_json,
+    digest,
+    fields_json,
+    member_prefixes,
+)
+from harness.trace.events import Event, EventKind, TraceHeader
+from harness.trace.formats import config_digest
 from harness.trace.schema import to_json
 from harness.trace.starvation import Starvation, rounded
 from harness.wire.codec import Decoded, decode_response
+from harness.wire.schema import API_NAMES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,9 +40,31 @@ class EventPosition:
     api_version: int | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Permitted:
+    """The correct values of a field of an answer."""
+
+    field: str
+    any_of: Sequence[Observed]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Named:
+    """The parts of an event that contain names of ids."""
+
+    answer: Observed
+    permitted: Sequence[_Permitted]
+
+    @property
+    def parts(self) -> tuple[Observed, ...]:
+        """The answer, and everything that it may be."""
+        return (self.answer, *(value for each in self.permitted for value in each.any_of))
+
+
 @dataclass(slots=True, kw_only=True)
 class Recorder:
-    """Writes the events of one scenario with one target, each as soon as it is known."""
+    """Writes the events of one scenario with one target, each as soon as it is known, the last at `end`."""
 
     run_id: str
     target: str
@@ -36,11 +73,15 @@ class Recorder:
     write: Callable[[Event], None]
     now_ms: Callable[[], float]
     _sequence: int = field(default=0, init=False)
+    _waiting: deque[tuple[Event, _Named | None]] = field(default_factory=deque, init=False)
 
     def request(
         self, place: EventPosition, payload: bytes, *, correlation_id: int, fields: Mapping[str, object]
     ) -> None:
         """Record that a request was sent, with the values that its references had."""
+        assert place.actor is not None
+        assert place.api is not None
+        self.canonicaliser.asked(actor=place.actor, api=place.api, fields=fields)
         self._event(
             EventKind.REQUEST,
             place,
@@ -58,6 +99,7 @@ class Recorder:
         payload: bytes,
         elapsed_ms: float,
         permitted: tuple[PermittedValue, ...] = (),
+        note: str | None = None,
     ) -> None:
         """Record a response that could be decoded: RESPONSE, or POLL for one that did not match yet."""
         self._event(
@@ -67,18 +109,22 @@ class Recorder:
             elapsed_ms=elapsed_ms,
             payload=payload,
             fields=fields_json(decoded.fields),
-            canonical=self.canonical(place, decoded),
             reencodes=decoded.reencodes,
-            permitted=self._permitted_json(place, permitted),
+            named=_Named(answer=self.observe(place, decoded), permitted=self._permitted(place, permitted)),
+            note=note,
         )
 
-    def canonical(self, place: EventPosition, decoded: Decoded) -> str:
-        """Return the canonical form of a response's content."""
+    def observe(self, place: EventPosition, decoded: Decoded) -> Observed:
+        """Learn the ids in a response's content."""
         assert place.actor is not None
         assert place.api is not None
-        return canonical_json(
-            self.canonicaliser.canonical(actor=place.actor, api=place.api, fields=decoded.fields)
-        )
+        return self.canonicaliser.observe(actor=place.actor, api=place.api, fields=decoded.fields)
+
+    def end(self) -> None:
+        """Write what waits for ids that nobody received: the conversation is over. Idempotent."""
+        self.canonicaliser.settle()
+        while self._waiting:
+            self.write(self._complete(*self._waiting.popleft()))
 
     def note(
         self,
@@ -117,38 +163,61 @@ class Recorder:
         elapsed_ms: float | None = None,
         payload: bytes | None = None,
         fields: str | None = None,
-        canonical: str | None = None,
         reencodes: bool | None = None,
-        permitted: str | None = None,
         note: str | None = None,
+        named: _Named | None = None,
     ) -> None:
-        self.write(
-            Event(
-                run_id=self.run_id,
-                target=self.target,
-                scenario_id=self.script.id,
-                sequence=self._sequence,
-                step=place.step,
-                kind=kind.value,
-                actor=place.actor,
-                connection=place.connection,
-                api=place.api,
-                api_version=place.api_version,
-                correlation_id=correlation_id,
-                at_ms=round(self.now_ms() if at_ms is None else at_ms, 3),
-                elapsed_ms=None if elapsed_ms is None else round(elapsed_ms, 3),
-                raw=None if payload is None else payload.hex(),
-                fields=fields,
-                canonical=canonical,
-                digest=digest(kind.value, place.api, place.api_version, canonical),
-                reencodes=reencodes,
-                permitted=permitted,
-                note=note,
-            )
+        event = Event(
+            run_id=self.run_id,
+            target=self.target,
+            scenario_id=self.script.id,
+            sequence=self._sequence,
+            step=place.step,
+            kind=kind.value,
+            actor=place.actor,
+            connection=place.connection,
+            api=place.api,
+            api_version=place.api_version,
+            correlation_id=correlation_id,
+            at_ms=round(self.now_ms() if at_ms is None else at_ms, 3),
+            elapsed_ms=None if elapsed_ms is None else round(elapsed_ms, 3),
+            raw=None if payload is None else payload.hex(),
+            fields=fields,
+            canonical=None,
+            digest=digest(kind.value, place.api, place.api_version, None),
+            reencodes=reencodes,
+            permitted=None,
+            note=note,
         )
         self._sequence += 1
+        self._waiting.append((event, named))
+        while self._waiting and self._is_settled(self._waiting[0][1]):
+            self.write(self._complete(*self._waiting.popleft()))
 
-    def _permitted_json(self, place: EventPosition, permitted: tuple[PermittedValue, ...]) -> str | None:
+    def _is_settled(self, named: _Named | None) -> bool:
+        return named is None or all(map(self.canonicaliser.is_settled, named.parts))
+
+    def _complete(self, event: Event, named: _Named | None) -> Event:
+        """Return an event with its canonical form."""
+        if named is None:
+            return event
+        canonical = canonical_json(self.canonicaliser.form(named.answer))
+        choices = [
+            {
+                "field": each.field,
+                "any_of": [self.canonicaliser.form(value) for value in each.any_of],
+                "reason": each.reason,
+            }
+            for each in named.permitted
+        ]
+        return replace(
+            event,
+            canonical=canonical,
+            digest=digest(event.kind, event.api, event.api_version, canonical),
+            permitted=canonical_json(choices) if choices else None,
+        )
+
+    def _permitted(self, place: EventPosition, permitted: Sequence[PermittedValue]) -> list[_Permitted]:
         choices = []
         for value in permitted:
             assert place.api is not None
@@ -160,8 +229,8 @@ class Recorder:
                 if value.field in each.fields
             ]
             if alternatives:
-                choices.append({"field": value.field, "any_of": alternatives, "reason": value.reason})
-        return canonical_json(choices) if choices else None
+                choices.append(_Permitted(field=value.field, any_of=alternatives, reason=value.reason))
+        return choices
 
 
 @lru_cache(maxsize=256)
@@ -196,4 +265,44 @@ def recorder_of(
         canonicaliser=Canonicaliser(groups=named, actors=prefixes),
         write=write,
         now_ms=lambda: 0.0,
+    )
+
+
+def note_alone(
+    script: Script, kind: EventKind, note: str, *, run_id: str, target: str, write: Callable[[Event], None]
+) -> None:
+    """Record a note as the only event of a script that is not run."""
+    recorder = recorder_of(script, run_id=run_id, target=target, groups={}, write=write)
+    recorder.note(kind, EventPosition(step=-1), note)
+
+
+def header_of(run_id: str, name: str, description: BrokerDescription, start_ms: float) -> TraceHeader:
+    """Return the header that describes a broker of a target.
+
+    Args:
+        run_id: the run's id.
+        name: the target's name.
+        description: what the broker says of itself.
+        start_ms: how long it took to become ready.
+    """
+    ranges = {
+        API_NAMES.get(item.api_key, f"API {item.api_key}"): [item.min_version, item.max_version]
+        for item in description.api_ranges
+    }
+    return TraceHeader(
+        run_id=run_id,
+        target=name,
+        spec=description.spec,
+        version=description.version,
+        image=description.image,
+        profile=description.profile,
+        implementation=description.implementation,
+        bootstrap=description.bootstrap,
+        broker_config=(broker_config := json.dumps(dict(description.broker_config), sort_keys=True)),
+        config_digest=config_digest(broker_config),
+        api_ranges=json.dumps(ranges),
+        notes=description.notes,
+        oracle=None,
+        started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        start_ms=start_ms,
     )

@@ -10,8 +10,8 @@ run with the brokers that start and stop all the time.
 import asyncio
 import heapq
 import itertools
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
@@ -158,12 +158,21 @@ class LongestFirst:
         finally:
             self._give_back()
 
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """Lend a taken slot to other work for the block, whose end does not wait for the slot."""
+        self._give_back()
+        try:
+            yield
+        finally:
+            self._free -= 1
+
     def _give_back(self) -> None:
         self._free += 1
         self._grant()
 
     def _grant(self) -> None:
-        while self._free and self._waiting:
+        while self._free > 0 and self._waiting:
             self._free -= 1
             heapq.heappop(self._waiting)[-1].set()
 

@@ -1,12 +1,13 @@
 """Which scripts may be run on one broker."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from harness.runner.broker_actions import (
     actions_on_broker,
+    acts_on_broker,
     spoils,
     takes_log_away,
     waits_at_its_end,
@@ -118,6 +119,8 @@ def broker_groups(
         packing: which scripts may share a broker although they ask for different ones; without it, each
             configuration and each sequence of broker actions has its own broker.
     """
+    if Capability.BROKER_CONFIG not in capabilities and Capability.RESTART in capabilities:
+        return [_one_broker(scripts, capabilities)]
     groups: dict[_Wanted, list[Script]] = {}
     for script in scripts:
         config, actions = _wanted(script, capabilities, packing)
@@ -143,12 +146,16 @@ def broker_groups(
     ]
 
 
+def _one_broker(scripts: Sequence[Script], capabilities: frozenset[Capability]) -> BrokerGroup:
+    """Return the broker that others may use too: what acts on it comes last, one script at a time."""
+    acting = [each for each in scripts if applies(each, capabilities) and acts_on_broker(each)]
+    others = [each for each in scripts if each not in acting]
+    cohorts = [Cohort(scripts=others)] if others else []
+    return _broker_group({}, [*cohorts, *(Cohort(scripts=[each], acts=True) for each in acting)])
+
+
 def brokers_json(
-    scripts: Sequence[Script],
-    capabilities: frozenset[Capability],
-    packing: Packing,
-    *,
-    divided: Callable[[BrokerGroup], Sequence[BrokerGroup]] = lambda each: [each],
+    scripts: Sequence[Script], capabilities: frozenset[Capability], packing: Packing
 ) -> dict[str, Json]:
     """Return which brokers a target's scripts get, as JSON data for the run's folder.
 
@@ -156,15 +163,13 @@ def brokers_json(
         scripts: the scripts of a run.
         capabilities: the target's capabilities.
         packing: the packing of its scripts.
-        divided: returns the parts of a group whose scripts are divided among several brokers.
     """
     brokers: list[Json] = [
         {
             "broker_config": dict(broker_group.broker_config),
             "cohorts": [[script.id for script in each.scripts] for each in broker_group.cohorts],
         }
-        for whole in broker_groups(scripts, capabilities, packing)
-        for broker_group in divided(whole)
+        for broker_group in broker_groups(scripts, capabilities, packing)
     ]
     return {"brokers": brokers, "unpacked": len(broker_groups(scripts, capabilities))}
 

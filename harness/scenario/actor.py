@@ -174,7 +174,7 @@ class Actor:
 
         Args:
             response: the expected response.
-            within_ms: how long the answer is awaited: usually 5 s, and 30 s if the broker asks others first.
+            within_ms: after what time it is late: usually 5 s, and 30 s if the broker asks others first.
             not_before_ms: how long after its request the answer comes at the earliest.
             not_after_ms: how long after its request the answer comes at the latest.
             due_ms: the timer that triggers the answer, if it starts with the request; replaces the bounds.

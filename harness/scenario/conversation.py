@@ -66,10 +66,15 @@ class Conversation(BrokerVerbs):
         return Member(self, actor.sheet, named_by_server=named_by_server)
 
     def streams_member(
-        self, name: str, *, instance_id: str | None = None, principal: str | None = None
+        self,
+        name: str,
+        *,
+        instance_id: str | None = None,
+        client_id: str | None = "",
+        principal: str | None = None,
     ) -> StreamsMember:
-        """Add a client that uses the protocol of streams groups (KIP-1071)."""
-        actor = self.actor(name, group_instance_id=instance_id, principal=principal)
+        """Add a client that uses the protocol of streams groups (KIP-1071), with its name as client id."""
+        actor = self.actor(name, group_instance_id=instance_id, client_id=client_id, principal=principal)
         return StreamsMember(self, actor.sheet)
 
     def members(self, *names: str) -> tuple[Member, ...]:

@@ -46,9 +46,9 @@ def mismatches(pattern: Pattern, actual: object, path: str = "") -> tuple[Mismat
             fits = any(not mismatches(value, actual, path) for value in values)
             return () if fits else _mismatch(path, pattern, actual)
         case InAnyOrder(items):
-            return () if _pairs(items, actual, exactly=True) else _mismatch(path, pattern, actual)
+            return _unpaired(pattern, items, actual, path, exactly=True)
         case Containing(items):
-            return () if _pairs(items, actual, exactly=False) else _mismatch(path, pattern, actual)
+            return _unpaired(pattern, items, actual, path, exactly=False)
         case StartingWith(prefix):
             fits = isinstance(actual, str) and actual.startswith(prefix)
             return () if fits else _mismatch(path, pattern, actual)
@@ -83,14 +83,33 @@ def _mismatch(path: str, expected: Pattern, actual: object) -> tuple[Mismatch, .
     return (Mismatch(path=path, expected=expected, actual=actual),)
 
 
-def _pairs(items: Sequence[Pattern], actual: object, *, exactly: bool) -> bool:
-    """Return whether each item matches a value of its own: the first that fits, since items are distinct."""
+def _unpaired(
+    pattern: Pattern, items: Sequence[Pattern], actual: object, path: str, *, exactly: bool
+) -> tuple[Mismatch, ...]:
+    """Return where the items differ from the values that they resemble, or that there are none.
+
+    An item matches the first value that fits, since items are distinct.
+    """
     if not isinstance(actual, Sequence) or isinstance(actual, str | bytes):
-        return False
-    left = list(actual)
+        return _mismatch(path, pattern, actual)
+    left = dict(enumerate(actual))
+    unfit = []
     for item in items:
-        found = next((value for value in left if not mismatches(item, value)), MISSING)
-        if found is MISSING:
-            return False
-        left.remove(found)
-    return not (exactly and left)
+        index = next((index for index, value in left.items() if not mismatches(item, value)), None)
+        if index is None:
+            unfit.append(item)
+        else:
+            del left[index]
+    if exactly and len(unfit) != len(left):
+        return _mismatch(path, pattern, actual)
+    found: list[Mismatch] = []
+    for item in unfit:
+        like = {index: mismatches(item, value, f"{path}[{index}]") for index, value in left.items()}
+        index = min(like, key=lambda each: len(like[each]), default=None)
+        if index is None or not isinstance(item, Mapping):
+            return _mismatch(path, pattern, actual)
+        if len(like[index]) >= len(item) and len(actual) > 1:
+            return _mismatch(path, pattern, actual)
+        found += like[index]
+        del left[index]
+    return tuple(found)

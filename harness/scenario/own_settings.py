@@ -6,7 +6,7 @@ second. Both can be configured for one group, without effect on any other.
 Source: GroupConfig (4.3.1).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from harness.scenario import expect
@@ -26,6 +26,23 @@ _CONFIGS: Final[Mapping[str, tuple[str, ...]]] = {
 _AT_ONCE: Final = "0"
 _PROBED: Final = GroupRef("metadata-probe")
 _WITHIN_MS: Final = 5_000
+
+
+def states_another(name: str) -> str:
+    """Return how to state another value of a setting than the one that is assumed."""
+    return f"--assume {name}=VALUE states another"
+
+
+def assumptions(script: Script, assumed: Mapping[str, str]) -> Sequence[str]:
+    """Return which assumed settings a script asks for, or make its members wait, and how to state others.
+
+    Args:
+        script: a scenario's script.
+        assumed: the settings that a broker did not report.
+    """
+    waits = (f"group.{name}" for api in script.apis for name in _CONFIGS.get(api, ()))
+    names = [name for name in dict.fromkeys((*script.broker_config, *waits)) if name in assumed]
+    return [f"assumed {name}={assumed[name]}; {states_another(name)}" for name in names]
 
 
 def at_once(script: Script, settings: Mapping[str, str]) -> Script:

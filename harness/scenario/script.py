@@ -61,7 +61,7 @@ class Receive:
     fields: Mapping[str, Pattern]
     """The expected fields of the answer; other fields are left to the reference."""
     within_ms: int
-    """How long to wait from this step on."""
+    """After how long from this step on the answer is late."""
     not_before_ms: int | None = None
     """The least time that the answer may take since its request was sent."""
     not_after_ms: int | None = None

@@ -98,7 +98,7 @@ class Containing:
 
 @dataclass(frozen=True, slots=True)
 class StartingWith:
-    """A text with this prefix, e.g. a member id that begins with its client's id."""
+    """A text with this prefix, e.g. an address. Ids have no form that a client may rely on."""
 
     prefix: str
 

@@ -9,16 +9,15 @@ from dataclasses import replace
 from random import Random
 from typing import Final
 
+from harness.diff.cause import Cause
 from harness.diff.raw_difference import RawDifference
-from harness.orchestration.starving import starved_runner_of
 from harness.runner.applicable import OF_CONSUMER_GROUPS, has_consumer_groups
 from harness.runner.broker_actions import acts_on_broker
 from harness.runner.sharing import MEETING_SIZE_MAX
 from harness.scenario.script import Script
-from harness.search.differences import Cause, cause_of, first_difference
+from harness.search.differences import Explainer, first_difference
 from harness.search.drawn import all_draws, draws_of
 from harness.search.driven import DrivenTarget
-from harness.search.explaining import Explainer, Explanation
 from harness.search.judging import Compare, answers, as_run_judges, between_targets, broke_off
 from harness.search.made import Made
 from harness.search.request_table import REQUESTS
@@ -30,8 +29,7 @@ from harness.targets.base.interface import BrokerDescription, Capability
 from harness.targets.reference.behaviours import behaviour_sheets
 from harness.targets.reference.draws import Draws
 from harness.targets.reference.oracle import oracle_for
-from harness.targets.reference.target import reference_profile
-from harness.targets.reference.variants import VariantTarget, flipped, variant_of
+from harness.targets.reference.variants import AskedTarget, VariantTarget, flipped, reference_of, variant_of
 from harness.trace.events import Event
 from harness.wire.schema import API_NAMES, has_version
 
@@ -94,18 +92,17 @@ class Comparison:
         """
         descriptions = [await each.begin(progress) for each in self._driven]
         oracle = oracle_for(self._target.target, descriptions[0])
-        self._plain = VariantTarget(reference_profile(oracle.profile))
+        self._plain = reference_of(oracle.profile)
         self._base_config = oracle.base_config
         self.side = Side(self._plain, base_config=self._base_config)
         served = _common([await self.side.versions(), *map(_served, descriptions)])
         name = self._target.target.name
         if self._against is None:
-            run_starved = starved_runner_of(oracle.profile, oracle.base_config, self._known_draws)
-            self._quick = as_run_judges(name, oracle.profile, None)
-            self._judged = as_run_judges(name, oracle.profile, run_starved)
+            self._quick = as_run_judges(name, oracle.profile, in_calm=False)
+            self._judged = as_run_judges(name, oracle.profile, in_calm=True)
         else:
             other = oracle_for(self._against.target, descriptions[1])
-            self._other = VariantTarget(reference_profile(other.profile))
+            self._other = reference_of(other.profile)
             self._quick = self._judged = between_targets
         self.versions = _without_gaps(served, [each for each in (self._plain, self._other) if each])
         self._takes_config = all(
@@ -191,7 +188,7 @@ class Comparison:
         return await self._first(self._quick, script, heard)
 
     async def difference(self, script: Script, heard: Heard) -> RawDifference | None:
-        """Return the first difference that starvation of the machine does not account for."""
+        """Return the first difference, if the machine was calm before it."""
         if await self.quick_difference(script, heard) is None:
             return None
         return await self._first(self._judged, script, heard)
@@ -218,16 +215,13 @@ class Comparison:
         alike = first_difference(
             await self._asked(script, draws=ours), await self._asked(script, draws=theirs)
         )
-        return alike is not None and cause_of(alike) == cause_of(found)
+        return alike is not None and alike.cause == found.cause
 
     async def _topic_ids_of(self, target: DrivenTarget, script: Script) -> Mapping[str, str]:
         key = _ids_key(target, script)
         if key not in self._topic_ids:
             self._topic_ids[key] = await target.topic_ids(script)
         return self._topic_ids[key]
-
-    def _known_draws(self, script: Script, events: Sequence[Event]) -> Draws:
-        return draws_of(events, self._topic_ids.get(_ids_key(self._target, script), {}))
 
     async def alone(self, script: Script) -> tuple[RawDifference | None, Heard]:
         """Run a script alone; return the first difference, and the events of both sides."""
@@ -244,10 +238,7 @@ class Comparison:
             if script is None:
                 continue
             found = await self.quick_difference(script, heard[script.id])
-            if found is None or cause_of(found) != cause:
-                continue
-            judged = await self.difference(script, heard[script.id])
-            if judged is not None and cause_of(judged) == cause:
+            if found is not None and found.cause == cause:
                 return index
         return None
 
@@ -256,38 +247,42 @@ class Comparison:
         assert self._other is not None
         other = self._explainer.side(self._other)
         found = first_difference(await self._asked(script), await other.run(script))
-        return None if found is None else cause_of(found)
+        return None if found is None else found.cause
 
-    async def explained(self, script: Script, found: RawDifference, events: Sequence[Event]) -> Explanation:
+    async def explained(
+        self, script: Script, found: RawDifference, events: Sequence[Event]
+    ) -> tuple[str, ...]:
         """Return the behaviours that account for a difference."""
         if self._other is not None:
-            if await self.reference_cause(script) != cause_of(found):
-                return Explanation(behaviours=())
+            if await self.reference_cause(script) != found.cause:
+                return ()
             return await self._explainer.explain(script, self._plain, self._other)
         # Later steps may differ for other reasons.
         until = replace(script, steps=script.steps[: found.step + 1])
         heard = [each for each in events if each.step <= found.step]
         draws = draws_of(events, await self._topic_ids_of(self._target, script))
-        names = [
-            each.name for each in behaviour_sheets() if await self._agrees(until, heard, each.name, draws)
-        ]
-        return Explanation(behaviours=tuple(names[:1]), others=tuple(names[1:]))
+        asked = AskedTarget(self._reference_with(self.switched).profile)
+        await Side(asked, base_config=self._base_config).run(until, pace=heard, draws=draws)
+        for each in behaviour_sheets():
+            if each.name in asked.asked_in(script.id) and await self._agrees(until, heard, each.name, draws):
+                return (each.name,)
+        return ()
 
     async def _agrees(self, script: Script, events: Sequence[Event], name: str, draws: Draws) -> bool:
         await asyncio.sleep(0)
         reported = await self._side_with((*self.switched, name)).run(script, pace=events, draws=draws)
         return broke_off(reported) is None and self._quick(script, events, reported) is None
 
-    async def like_target(self, script: Script, explanation: Explanation, cause: Cause) -> Side | None:
+    async def like_target(self, script: Script, behaviours: tuple[str, ...], cause: Cause) -> Side | None:
         """Return a reference that answers a script as the target does; None if there is none."""
         if self._other is not None:
             other = self._explainer.side(self._other)
-        elif explanation.behaviours:
-            other = self._side_with((*self.switched, *explanation.behaviours))
+        elif behaviours:
+            other = self._side_with((*self.switched, *behaviours))
         else:
             return None
         found = first_difference(await other.run(script), await self.side.run(script))
-        return other if found is not None and cause_of(found) == cause else None
+        return other if found is not None and found.cause == cause else None
 
     def _side_with(self, names: Sequence[str]) -> Side:
         return Side(self._reference_with(names), base_config=self._base_config)

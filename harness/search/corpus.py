@@ -14,6 +14,7 @@ from harness.scenario.messages import OWN, Own
 from harness.scenario.values import from_json, to_json
 from harness.search.coverage import Pair
 from harness.search.moves import Act, Ask, HangUp, Hear, Move, Stay, Wait
+from harness.trace.plain_files import read_plain
 from harness.trace.schema import json_object
 
 _KINDS: Final = {each.__name__: each for each in (Ask, Hear, Stay, Wait, Act, HangUp)}
@@ -137,7 +138,7 @@ def _mutated(kept: Kept, chance: Random) -> Kept:
 def _read_all(folder: Path) -> Iterator[Kept]:
     for path in sorted(folder.glob("*.json")):
         try:
-            yield kept_from_json(json_object(path.read_text(encoding="utf-8"), where=f"{path}"))
+            yield kept_from_json(json_object(read_plain(path), where=f"{path}"))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ScenarioError(f"{path} is no conversation of a corpus: {error}") from error
 

@@ -1,33 +1,69 @@
-"""Find the first difference between two conversations of one script, and its cause."""
+"""Find the first difference between two conversations of one script, and the behaviours that cause it."""
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from harness.diff.against_reference import against_reference
-from harness.diff.alignment import aligned
-from harness.diff.paths import unindexed
+from harness.diff.alignment import AnswerPosition, aligned
 from harness.diff.raw_difference import Against, RawDifference
+from harness.orchestration.attributing import Attributor, Heard
+from harness.scenario.script import Script
+from harness.search.shrinking import minimal, one_by_one
+from harness.search.sides import Side
+from harness.targets.reference.variants import COORDINATOR, AskedTarget, VariantTarget, variant_of
 from harness.trace.events import Event, EventKind
 from harness.verdict import DifferenceClass
 
 _FAILS: Final = "the reference fails: "
-_NUMBER: Final = re.compile(r"\d+")
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """The key by which differences are clustered: the same field of the same API, with the same values.
+class Explainer:
+    """Exchanges behaviours of references, and caches the references made this way."""
 
-    It leaves out steps, versions and numbers, because they change while a script shrinks.
-    """
+    def __init__(self) -> None:
+        self._sides: dict[str, Side] = {}
+        self._attributor = Attributor(hear=self._heard, unequal=_unlike_steps)
 
-    api: str | None
-    difference_class: DifferenceClass
-    field: str | None
-    expected: str
-    actual: str
+    def side(self, target: VariantTarget) -> Side:
+        """Return a reference as a side; equal references share one side."""
+        if target.key not in self._sides:
+            self._sides[target.key] = Side(AskedTarget(target.profile))
+        return self._sides[target.key]
+
+    async def explain(self, script: Script, one: VariantTarget, other: VariantTarget) -> tuple[str, ...]:
+        """Return behaviours that make two references agree when one takes them from the other.
+
+        None of them can be left out. If there are none, no behaviours account for the difference.
+
+        Args:
+            script: the script that they answer differently.
+            one: the reference that is given behaviours.
+            other: the other reference.
+        """
+
+        async def agrees(names: Sequence[str]) -> bool:
+            reported = await self.side(variant_of(one, names, other)).run(script)
+            return found_difference(reported, await self.side(other).run(script)) is None
+
+        steps = (await self._attributor.steps([script], one, other))[script.id]
+        changed = {script.id: range(steps[0].step, len(script.steps))} if steps else {}
+        causes = await self._attributor.causes(
+            {script.id: script}, changed, one, other, later_max=len(script.steps)
+        )
+        found = {name for _, names in causes.get(script.id, ()) for name in names}
+        # What comes first is left out first: of several that will do, the first in the alphabet stays.
+        names = sorted(found, key=lambda name: (name == COORDINATOR, name), reverse=True)
+        return await minimal(names, one_by_one(agrees)) if await agrees(names) else ()
+
+    async def _heard(self, target: VariantTarget, scripts: Sequence[Script]) -> Heard[Sequence[Event]]:
+        side = self.side(target)
+        assert isinstance(side.target, AskedTarget)
+        return {each.id: (await side.run(each), side.target.asked_in(each.id)) for each in scripts}
+
+
+def _unlike_steps(events: Sequence[Event], others: Sequence[Event]) -> frozenset[AnswerPosition]:
+    """Return the steps at which a client can distinguish two conversations, as positions of answers."""
+    return frozenset((each.step, 0, None, None) for each in _differences(events, others))
 
 
 def first_difference(
@@ -41,14 +77,20 @@ def first_difference(
         of_one_release: whether both sides are the same release, so that texts for people must be alike, too,
             and so must the values that the reference permits.
     """
+    return min(
+        _differences(events, others, of_one_release=of_one_release), key=lambda each: each.step, default=None
+    )
+
+
+def _differences(
+    events: Sequence[Event], others: Sequence[Event], *, of_one_release: bool = False
+) -> Sequence[RawDifference]:
     if _traits(events) == _traits(others) and not (of_one_release and _permitted(events, others)):
-        return None
+        return ()
     found = [*against_reference(events, others), *_timing(events, others), *_failures(events, others)]
     if of_one_release:
-        found += _permitted(events, others)
-    else:
-        found = [each for each in found if not each.is_lenient]
-    return min(found, key=lambda each: each.step, default=None)
+        return found + _permitted(events, others)
+    return [each for each in found if not each.is_lenient]
 
 
 def found_difference(
@@ -75,17 +117,6 @@ def is_failure(text: str) -> bool:
     return text.startswith(_FAILS)
 
 
-def cause_of(difference: RawDifference) -> Cause:
-    """Return the cause of a difference."""
-    return Cause(
-        api=difference.api,
-        difference_class=difference.difference_class,
-        field=None if difference.field is None else unindexed(difference.field),
-        expected=_NUMBER.sub("#", difference.expected),
-        actual=_NUMBER.sub("#", difference.actual),
-    )
-
-
 def _traits(events: Sequence[Event]) -> list[tuple[object, ...]]:
     return [(each.step, each.kind, each.digest, each.elapsed_ms) for each in events]
 
@@ -93,14 +124,9 @@ def _traits(events: Sequence[Event]) -> list[tuple[object, ...]]:
 def _timing(events: Sequence[Event], others: Sequence[Event]) -> list[RawDifference]:
     """Return the equal answers that came at different times, which in virtual time is not by chance."""
     return [
-        RawDifference(
-            step=event.step,
-            event_sequence=event.sequence,
-            api=event.api,
-            api_version=event.api_version,
-            against=Against.REFERENCE,
-            difference_class=DifferenceClass.TIMING,
-            field=None,
+        RawDifference.at(
+            event,
+            DifferenceClass.TIMING,
             expected=f"after {other.elapsed_ms:g} ms",
             actual=f"after {event.elapsed_ms:g} ms",
         )
@@ -114,14 +140,9 @@ def _timing(events: Sequence[Event], others: Sequence[Event]) -> list[RawDiffere
 def _permitted(events: Sequence[Event], others: Sequence[Event]) -> list[RawDifference]:
     """Return the answers to which the two sides permit different values."""
     return [
-        RawDifference(
-            step=event.step,
-            event_sequence=event.sequence,
-            api=event.api,
-            api_version=event.api_version,
-            against=Against.REFERENCE,
-            difference_class=DifferenceClass.FIELD_VALUE,
-            field=None,
+        RawDifference.at(
+            event,
+            DifferenceClass.FIELD_VALUE,
             expected=f"permitted: {other.permitted}",
             actual=f"permitted: {event.permitted}",
         )

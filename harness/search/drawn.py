@@ -1,18 +1,15 @@
 """Find out which ids a target drew in a conversation, and which leaders it chose, for the reference."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
+from harness.search.moves import client_id_of
 from harness.targets.reference.draws import Draws
-from harness.trace.canonical import minted_prefix
 from harness.trace.events import Event, EventKind
 from harness.trace.schema import json_object
 
-_UUID: Final = re.compile(r"[\w-]{22}", re.ASCII)
-"""Matches an id that a consumer group gives. Source: Uuid#toString (4.3.1)."""
 _OTHERS: Final = 8
 """How many guesses the reference makes for ids that the target drew but did not return."""
 
@@ -39,12 +36,15 @@ class _Drawn:
     """Member ids that a target drew, in request order, and whether it drew no others."""
 
     by_prefix: Mapping[str, Sequence[str]]
-    uuids: Sequence[str]
+    """Those that JoinGroup brought."""
+    in_order: Sequence[str]
     is_all: bool
 
 
 def _draws(topic_ids: Mapping[str, str], drawn: _Drawn, events: Sequence[Event]) -> Draws:
-    return Draws(topic_ids=topic_ids, member_ids=drawn.by_prefix, uuids=drawn.uuids, leaders=_leaders(events))
+    return Draws(
+        topic_ids=topic_ids, member_ids=drawn.by_prefix, in_order=drawn.in_order, leaders=_leaders(events)
+    )
 
 
 def _drawn_ids(events: Sequence[Event]) -> _Drawn:
@@ -54,21 +54,23 @@ def _drawn_ids(events: Sequence[Event]) -> _Drawn:
         if each.kind == EventKind.RESPONSE
     }
     found: dict[str, list[str]] = {}
-    uuids: list[str] = []
+    in_order: list[str] = []
     is_all = True
     for event in events:
-        if event.kind != EventKind.REQUEST or _member_id(event) != "":
+        if event.kind != EventKind.REQUEST or event.api not in _DRAW or _member_id(event) != "":
             continue
         answer = answers.get((event.actor, event.connection, event.correlation_id))
         member_id = None if answer is None else _member_id(answer)
-        prefix = None if member_id is None else minted_prefix(member_id)
-        if prefix is not None and member_id is not None:
-            found.setdefault(prefix, []).append(member_id)
-        elif member_id is not None and _UUID.fullmatch(member_id):
-            uuids.append(member_id)
-        elif event.api in _DRAW:
+        if not member_id:
             is_all = is_all and member_id == ""
-    return _Drawn(by_prefix=found, uuids=uuids, is_all=is_all)
+            continue
+        in_order.append(member_id)
+        if event.api == "JoinGroup":
+            instance_id = _text(event, "group_instance_id")
+            client_id = client_id_of(event.actor or "") or ""
+            prefix = client_id if instance_id is None else instance_id
+            found.setdefault(prefix, []).append(member_id)
+    return _Drawn(by_prefix=found, in_order=in_order, is_all=is_all)
 
 
 def _leaders(events: Sequence[Event]) -> Sequence[str]:

@@ -99,6 +99,8 @@ class DrivenTarget:
             fits=False,
             # Only digests are compared here. What is found is run again, with this check.
             is_written_again=False,
+            # Most conversations have requests that stay parked, and nobody knows which.
+            awaits_late=False,
             limits=self._limits,
             sinks=DriveSinks(
                 write=lambda event: recorded[event.scenario_id].append(event),

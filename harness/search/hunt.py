@@ -11,14 +11,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from harness.diff.cause import Cause
 from harness.diff.raw_difference import RawDifference
-from harness.report.model.answer_coverage import Answered
+from harness.report.site.answers_page import Answered
 from harness.scenario.errors import ScenarioError
 from harness.scenario.script import Script
 from harness.search.corpus import Corpus
 from harness.search.coverage import Pair
-from harness.search.differences import Cause, cause_of, found_difference, has_failed, is_failure
-from harness.search.explaining import Explainer, Explanation
+from harness.search.differences import Explainer, found_difference, has_failed, is_failure
 from harness.search.made import Made
 from harness.search.moves import script_of
 from harness.search.mutated import mutated
@@ -62,7 +62,8 @@ class Cluster:
     """Differences of one cause, with the shortest conversation that shows it."""
 
     difference: RawDifference
-    explanation: Explanation
+    behaviours: tuple[str, ...]
+    """The behaviours that account for the differences, if any do."""
     candidate: Candidate
     script: Script
     seed: str
@@ -79,7 +80,7 @@ class Cluster:
     @property
     def is_explained(self) -> bool:
         """Whether named behaviours account for the differences."""
-        return bool(self.explanation.behaviours)
+        return bool(self.behaviours)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -170,7 +171,7 @@ class Hunt:
         difference = self._found(await self._walked.run(made.script), events)
         if difference is None:
             return None
-        avoided = [each for each in self._by_cause.get(cause_of(difference), ()) if not each.is_explained]
+        avoided = [each for each in self._by_cause.get(difference.cause, ()) if not each.is_explained]
         for cluster in avoided:
             cluster.count += 1
         return None if avoided else difference
@@ -178,7 +179,7 @@ class Hunt:
     async def _count(self, script: Script, events: Sequence[Event]) -> None:
         """Count the explained cluster to which the first difference of the plain reference belongs."""
         known = found_difference(await self._plain.run(script), events)
-        clusters = [] if known is None else self._by_cause.get(cause_of(known), [])
+        clusters = [] if known is None else self._by_cause.get(known.cause, [])
         explained = [each for each in clusters if each.is_explained]
         for cluster in explained:
             if len(explained) == 1 or await self._would_go(known, cluster, script, events):
@@ -190,12 +191,12 @@ class Hunt:
     ) -> bool:
         """Return whether switching a cluster's behaviours removes a difference."""
         order = self._order
-        switched = variant_of(order.target, cluster.explanation.behaviours, order.against)
+        switched = variant_of(order.target, cluster.behaviours, order.against)
         reported = found_difference(await self._explainer.side(switched).run(script), events)
         return reported != known
 
     async def _look_into(self, made: Made, difference: RawDifference, seed: str) -> Cluster:
-        cause = cause_of(difference)
+        cause = difference.cause
 
         async def still(candidate: Candidate) -> bool:
             script = scripted(candidate)
@@ -204,21 +205,18 @@ class Hunt:
             await asyncio.sleep(0)
             self.harvest.shrinking_runs += 1
             reported = await self._difference(script)
-            return reported is not None and cause_of(reported) == cause
+            return reported is not None and reported.cause == cause
 
         first = Candidate(moves=made.moves, broker_config=made.script.broker_config)
         candidate = await shrunk(first, one_by_one(still))
         script = scripted(candidate)
         assert script is not None, "what is shrunk can be said"
         reported = await self._difference(script)
-        explanation = (
-            Explanation(behaviours=())
-            if self._order.mutant
-            else await self._explainer.explain(script, self._target, self._order.against)
-        )
         cluster = Cluster(
             difference=reported or difference,
-            explanation=explanation,
+            behaviours=()
+            if self._order.mutant
+            else await self._explainer.explain(script, self._target, self._order.against),
             candidate=candidate,
             script=script,
             seed=seed,
@@ -253,13 +251,13 @@ class Hunt:
         kept = self.harvest.mixtures if cluster.is_mixture else self.harvest.clusters
         kept.append(cluster)
         self._by_cause.setdefault(cause, []).append(cluster)
-        if _CONSUMER_GROUPS in cluster.explanation.behaviours:
+        if _CONSUMER_GROUPS in cluster.behaviours:
             # One side has no consumer groups at all, so there is nothing else to find about them.
             self._versions = {
                 api: served for api, served in self._versions.items() if not api.startswith("ConsumerGroup")
             }
         elif cluster.is_explained:
-            self._switched = (*self._switched, *cluster.explanation.behaviours)
+            self._switched = (*self._switched, *cluster.behaviours)
             self._target = variant_of(self._order.target, self._switched, self._order.against)
             self._walked = Side(self._target)
 

@@ -8,7 +8,6 @@ from harness.diff.against_reference import against_reference
 from harness.diff.judge import TargetInfo, judge
 from harness.diff.model import Difference
 from harness.diff.raw_difference import Against, RawDifference
-from harness.diff.starved import RunStarved
 from harness.scenario.script import Script
 from harness.search.moves import ALL_SHEETS
 from harness.trace.events import ANSWER_KINDS, Event, EventKind
@@ -42,21 +41,21 @@ def broke_off(events: Sequence[Event]) -> str | None:
     return next((each.note or each.kind for each in events if each.kind in _BROKEN_OFF), None)
 
 
-def as_run_judges(target: str, profile: str, run_starved: RunStarved | None) -> Compare:
-    """Return a comparison with the reference that ignores differences due to starvation of the machine.
+def as_run_judges(target: str, profile: str, *, in_calm: bool) -> Compare:
+    """Return a comparison with the reference as in a run.
 
     Args:
         target: the name of the target.
         profile: the profile of the reference.
-        run_starved: runs the reference with the same starvation; if None, starvation is not considered.
+        in_calm: whether a difference counts only if the machine was calm before it.
     """
     info = TargetInfo(run_id="search", target=target, spec=target, profile=profile, oracle="the reference")
 
     def compare(script: Script, events: Sequence[Event], others: Sequence[Event]) -> RawDifference | None:
         if answers(events) == answers(others):
             return None
-        judged = judge(replace(script, actors=ALL_SHEETS), info, events, others, run_starved=run_starved)
-        if judged.judgement.outcome != Outcome.DIVERGES:
+        judged = judge(replace(script, actors=ALL_SHEETS), info, events, others)
+        if judged.judgement.outcome != Outcome.DIVERGES or (in_calm and judged.starved):
             return None
         # A made script expects answers at another pace, so the reference itself may differ from it.
         found = (each for each in judged.differences if _at(each.step, events) != _at(each.step, others))
@@ -85,4 +84,5 @@ def _raw(difference: Difference) -> RawDifference:
         field=difference.field,
         expected=difference.expected,
         actual=difference.actual,
+        is_lenient=difference.is_lenient,
     )

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
-from harness.report.model.answer_coverage import Answered, answered
+from harness.report.site.answers_page import Answered, answered
 from harness.search.actions import MOVES
 from harness.search.coverage import Pair, outcome_of
 from harness.search.moves import Act, HangUp

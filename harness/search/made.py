@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.report.model.answer_coverage import Answered
+from harness.report.site.answers_page import Answered
 from harness.scenario.script import Script
 from harness.search.coverage import Pair
 from harness.search.judging import Answer, answers

@@ -63,6 +63,18 @@ class Speaker:
     """The group type whose protocol the actor uses."""
     principal: str | None = None
     """The principal that the actor connects as, where an authorizer decides on its rights."""
+    client_id: str | None = ""
+    """Its client id, which others may have too; None for none. By default it is the name."""
+
+    @property
+    def sheet(self) -> ActorSheet:
+        """What a broker may learn of the actor."""
+        return ActorSheet(
+            name=self.name,
+            client_id=self.name if self.client_id == "" else self.client_id,
+            group_instance_id=self.instance_id,
+            principal=self.principal,
+        )
 
 
 CAST: Final = (
@@ -71,22 +83,25 @@ CAST: Final = (
     Speaker(name="cat"),
     Speaker(name="dan", instance_id="seat-1"),
     Speaker(name="eve", instance_id="seat-1"),
-    Speaker(name="fay", instance_id="seat-2"),
+    Speaker(name="fay", instance_id="seat-2", client_id=None),
+    Speaker(name="gil", client_id="ana"),
     Speaker(name="mia", group_type=GroupType.CONSUMER),
-    Speaker(name="noa", group_type=GroupType.CONSUMER),
+    Speaker(name="noa", group_type=GroupType.CONSUMER, client_id="replica"),
     Speaker(name="oda", group_type=GroupType.CONSUMER, instance_id="seat-1"),
     Speaker(name="pia", group_type=GroupType.CONSUMER, instance_id="seat-1"),
-    Speaker(name="rea", group_type=GroupType.CONSUMER),
-    Speaker(name="sam", group_type=GroupType.SHARE),
-    Speaker(name="sue", group_type=GroupType.SHARE),
-    Speaker(name="tia", group_type=GroupType.STREAMS),
+    Speaker(name="rea", group_type=GroupType.CONSUMER, client_id="replica"),
+    Speaker(name="sam", group_type=GroupType.SHARE, client_id="replica"),
+    Speaker(name="sue", group_type=GroupType.SHARE, client_id="replica"),
+    Speaker(name="tia", group_type=GroupType.STREAMS, client_id=None),
     Speaker(name="tom", group_type=GroupType.STREAMS, instance_id="seat-1"),
     Speaker(name="ulf", group_type=GroupType.STREAMS, instance_id="seat-1"),
 )
-"""All possible actors: dynamic, static and fenced members of all protocols."""
+"""All possible actors: dynamic, static and fenced members of all protocols. Some share a client id."""
 CASTS: Final[Mapping[GroupType, Sequence[tuple[str, ...]]]] = {
     GroupType.CLASSIC: (
         ("ana", "bob"),
+        ("ana", "gil"),
+        ("ana", "bob", "gil"),
         ("ana", "bob", "cat"),
         ("ana", "dan", "eve"),
         ("dan", "eve", "fay"),
@@ -123,14 +138,9 @@ CASTS_WITH_GUESTS: Final[Mapping[GroupType, Sequence[tuple[str, ...]]]] = {
 """Casts in which rights matter, likewise. The first of each may do everything."""
 EVERYBODY: Final = (*CAST, *GUESTS)
 _CAST_BY_NAME: Final = {each.name: each for each in EVERYBODY}
-ALL_SHEETS: Final = tuple(
-    ActorSheet(name=each.name, client_id=each.name, group_instance_id=each.instance_id) for each in CAST
-)
+ALL_SHEETS: Final = tuple(each.sheet for each in CAST)
 """The data of all actors that may talk to a broker that is shared."""
-SHEETS_WITH_GUESTS: Final = (
-    *ALL_SHEETS,
-    *(ActorSheet(name=each.name, client_id=each.name, principal=each.principal) for each in GUESTS),
-)
+SHEETS_WITH_GUESTS: Final = (*ALL_SHEETS, *(each.sheet for each in GUESTS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +205,12 @@ def speaker_of(name: str) -> Speaker:
     return _CAST_BY_NAME[name]
 
 
+def client_id_of(name: str) -> str | None:
+    """Return the client id of an actor of a search; others have their names."""
+    speaker = _CAST_BY_NAME.get(name)
+    return name if speaker is None else speaker.sheet.client_id
+
+
 class Draft:
     """A conversation that is being made from moves."""
 
@@ -208,7 +224,9 @@ class Draft:
             speaker = speaker_of(name)
             maker, keyword = BRINGS_IN[speaker.group_type]
             seat = {keyword: speaker.instance_id} if keyword else {}
-            self._actors[name] = getattr(self.conversation, maker)(name, principal=speaker.principal, **seat)
+            self._actors[name] = getattr(self.conversation, maker)(
+                name, client_id=speaker.client_id, principal=speaker.principal, **seat
+            )
         found = self._actors[name]
         return found.aside if is_aside else found
 

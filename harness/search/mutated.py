@@ -23,7 +23,7 @@ def mutated(target: VariantTarget, mutant_id: str) -> Side:
     found = chosen_mutants(Order(scripts={}, profiles=(profile,), only=(mutant_id,)))
     if len(found) != 1:
         raise TargetError(
-            f"{len(found)} mutants match {mutant_id!r}; `kafka-conformance mutate --list` shows all of them"
+            f"{len(found)} mutants match {mutant_id!r}; `python tools/mutate.py --list` shows all of them"
         )
     modules = [each.name for each in (*behaviour_sources(), source_of("profile.profiles"))]
     for name in modules:

@@ -1,6 +1,6 @@
 """A search on a Spark cluster: each task is one broker, or one pair of references, with a seed of its own.
 
-A share of a search leaves a folder like that of a run's share (`harness.orchestration.shares`), with its
+A share of a search leaves a folder as any share does (`harness.orchestration.share_process`), with its
 findings and its corpus:
 
     share-N/corpus/               conversations to begin with
@@ -13,46 +13,22 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from socket import gethostname
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from harness.capacity import share_start_slots
-from harness.orchestration.on_cluster import Cluster, begun_attempt
-from harness.orchestration.share_process import in_process
-from harness.orchestration.shares import (
-    attempt_folder,
-    become_whole,
-    has_ended,
-    logs_folder,
-    outcome_file,
-)
+from harness.orchestration.on_cluster import Cluster
+from harness.orchestration.share_process import LOGS, OUTCOME, begun, has_ended
 from harness.search.comparison import Heard
 from harness.search.corpus import Corpus
-from harness.search.driven import DrivenTarget
 from harness.search.hunt import Hunt, Order
 from harness.search.outcome_file import Finding, SearchOutcome, merged, read_outcome, write_outcome
-from harness.search.target_hunt import Losses, TargetHunt, TargetOrder
+from harness.search.target_hunt import BrokerOrder, Losses, TargetHunt
 from harness.search.written import scenario_of
 from harness.spark.master import SparkError, TaskError
-from harness.targets.base.interface import Target, TargetError
-from harness.targets.jars.cache import cache_directory, prepared
+from harness.targets.base.interface import TargetError
 from harness.workers import first_error
 
 _CORPUS: Final = "corpus"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerOrder:
-    """The parameters of a search on brokers, as data: nothing is started yet."""
-
-    targets: tuple[Target, ...]
-    """The target that is searched, and the one that it is compared with, if any."""
-    run_id: str
-    steps: int
-    seed: int
-    batch: int
-    jobs: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +42,15 @@ class SearchShare:
     reproduction: str
     """The command that reproduces the findings on one machine."""
     folder: Path
+
+    async def carry_out(self, folder: Path, attempt: int) -> None:
+        """Search, and leave the outcome in a folder; if it is cancelled, the findings up to then."""
+        if (begins := self.folder / _CORPUS).is_dir():
+            shutil.copytree(begins, folder / _CORPUS)
+        if isinstance(self.order, Order):
+            await _search_references(self, self.order, folder, attempt)
+        else:
+            await _search_brokers(self, self.order, folder, attempt)
 
 
 def share_count(wanted: int | None, cores: int, order: Order | BrokerOrder) -> int:
@@ -120,33 +105,6 @@ def deal_corpus(kept: Path | None, shares: Sequence[SearchShare]) -> None:
         shutil.copy(path, begins)
 
 
-def run_search(share: SearchShare, attempt: int) -> None:
-    """Carry out a share as a Spark task, in a process of its own."""
-    in_process(carry_out, share, attempt)
-
-
-async def carry_out(share: SearchShare, attempt: int) -> None:
-    """Search, and leave the outcome in the share's folder.
-
-    Args:
-        share: the part of the search.
-        attempt: how often it was begun before; a later attempt uses other names on the wire.
-
-    Raises:
-        CancelledError: the search was cancelled; the findings up to then are written.
-    """
-    share_start_slots(prepared(cache_directory()) / f"starts-{gethostname()}")
-    folder = attempt_folder(share, attempt)
-    folder.mkdir(parents=True)
-    if (begins := share.folder / _CORPUS).is_dir():
-        shutil.copytree(begins, folder / _CORPUS)
-    if isinstance(share.order, Order):
-        await _search_references(share, share.order, folder, attempt)
-    else:
-        await _search_brokers(share, share.order, folder, attempt)
-    become_whole(folder)
-
-
 async def _search_references(share: SearchShare, order: Order, folder: Path, attempt: int) -> None:
     hunt = Hunt(replace(order, corpus=Corpus(folder / _CORPUS)), lambda *_: None)
     try:
@@ -160,28 +118,14 @@ async def _search_brokers(share: SearchShare, order: BrokerOrder, folder: Path, 
     run_id = f"{order.run_id}.{attempt}" if attempt else order.run_id
     # Brokers write their logs here until the end, because the folder of shares may be on a remote disk.
     with TemporaryDirectory(prefix="kafka-conformance-share-") as logs:
-        driven = [
-            DrivenTarget(each, run_id=run_id, logs=Path(logs, each.name), jobs=order.jobs)
-            for each in order.targets
-        ]
-        hunt = TargetHunt(
-            TargetOrder(
-                target=driven[0],
-                against=driven[1] if len(driven) > 1 else None,
-                steps=order.steps,
-                seed=order.seed,
-                batch=order.batch,
-                corpus=Corpus(folder / _CORPUS),
-            ),
-            lambda *_: None,
-            lambda _: None,
-        )
+        begun = replace(order, run_id=run_id).on_brokers(Path(logs), Corpus(folder / _CORPUS))
+        hunt = TargetHunt(begun, lambda *_: None, lambda _: None)
         try:
             await hunt.run()
         except TargetError as error:
             hunt.losses.lost = str(error)
         finally:
-            shutil.copytree(logs, logs_folder(folder), dirs_exist_ok=True)
+            shutil.copytree(logs, folder / LOGS, dirs_exist_ok=True)
             traces = [hunt.traces(each) for each in hunt.harvest.clusters]
             _write(share, hunt, traces, hunt.losses, folder, attempt)
 
@@ -202,7 +146,7 @@ def _write(
         for cluster, heard in zip(hunt.harvest.clusters, traces, strict=True)
     ]
     outcome = SearchOutcome(harvest=hunt.harvest, findings=tuple(findings), losses=losses, attempt=attempt)
-    write_outcome(outcome_file(folder), outcome)
+    write_outcome(folder / OUTCOME, outcome)
 
 
 class ClusterSearch:
@@ -260,13 +204,13 @@ class ClusterSearch:
 
     async def _share(self, number: int, share: SearchShare) -> None:
         try:
-            attempt = await self._cluster.attempt(run_search, share)
+            attempt = await self._cluster.attempt(share)
         except TaskError as failure:
             self.lost.append(str(failure).partition("\n")[0])
             return
         except asyncio.CancelledError:
-            if (begun := begun_attempt(share)) is not None and has_ended(begun):
-                self._take_in(number, begun)
+            if (last := begun(share)) is not None and has_ended(last):
+                self._take_in(number, last)
             raise
         self._take_in(number, attempt)
         outcome = self.outcomes[number]
@@ -281,10 +225,9 @@ class ClusterSearch:
         )
 
     def _take_in(self, number: int, attempt: Path) -> None:
-        self.outcomes[number] = read_outcome(outcome_file(attempt))
+        self.outcomes[number] = read_outcome(attempt / OUTCOME)
         if self._kept is not None and (attempt / _CORPUS).is_dir():
             shutil.copytree(attempt / _CORPUS, self._kept, dirs_exist_ok=True)
-        if logs_folder(attempt).is_dir():
-            shutil.copytree(
-                logs_folder(attempt), self._logs / self._shares[number].folder.name, dirs_exist_ok=True
-            )
+        if (attempt / LOGS).is_dir():
+            logs = self._logs / self._shares[number].folder.name
+            shutil.copytree(attempt / LOGS, logs, dirs_exist_ok=True)

@@ -13,7 +13,7 @@ from harness.search.target_hunt import Losses, flaky_line
 _SHOWN_CHARACTERS = 160
 
 
-def print_cluster(cluster: Cluster, console: Console, *, names: tuple[str, str]) -> None:
+def print_cluster(console: Console, *, cluster: Cluster, names: tuple[str, str]) -> None:
     """Print the shortest conversation of a cluster, and how both sides answer it."""
     found = cluster.difference
     place = "" if found.field is None else f", {found.field}"
@@ -81,10 +81,7 @@ def _summary(harvest: Harvest, of_time: str) -> Sequence[str]:
 
 def title(cluster: Cluster) -> str:
     """Return the behaviours that account for a cluster, in words."""
-    if not cluster.is_explained:
-        return "no named behaviour"
-    others = f" (or {len(cluster.explanation.others)} others)" if cluster.explanation.others else ""
-    return f"{' + '.join(cluster.explanation.behaviours)}{others}"
+    return " + ".join(cluster.behaviours) or "no named behaviour"
 
 
 def _place(cluster: Cluster) -> str:

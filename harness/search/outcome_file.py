@@ -8,17 +8,17 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from harness.diff.cause import Cause
 from harness.diff.raw_difference import RawDifference
-from harness.report.model.answer_coverage import Answered
+from harness.report.site.answers_page import Answered
 from harness.search.corpus import Kept, kept_from_json, kept_to_json
 from harness.search.coverage import Pair
-from harness.search.differences import Cause, cause_of
-from harness.search.explaining import Explanation
 from harness.search.hunt import Cluster, Harvest, scripted
 from harness.search.shrinking import Candidate
 from harness.search.target_hunt import Losses
 from harness.search.written import Written
 from harness.trace.files import write_whole
+from harness.trace.plain_files import read_plain
 from harness.trace.schema import TraceError
 
 
@@ -46,7 +46,7 @@ class SearchOutcome:
 class _StoredCluster:
     candidate: Mapping[str, object]
     difference: RawDifference
-    explanation: Explanation
+    behaviours: tuple[str, ...]
     seed: str
     after_steps: int
     beside: tuple[str, ...]
@@ -102,7 +102,7 @@ def read_outcome(path: Path) -> SearchOutcome:
         TraceError: the file is damaged.
     """
     try:
-        stored = _STORED.validate_json(path.read_bytes())
+        stored = _STORED.validate_json(read_plain(path))
     except ValidationError as error:
         raise TraceError(f"{path}: {error.error_count()} fields of it are wrong") from error
     found = [(_cluster(each, is_mixture=False), each.written) for each in stored.found]
@@ -133,7 +133,7 @@ def _stored(cluster: Cluster, written: Written | None) -> _StoredCluster:
     return _StoredCluster(
         candidate=kept_to_json(kept),
         difference=cluster.difference,
-        explanation=cluster.explanation,
+        behaviours=cluster.behaviours,
         seed=cluster.seed,
         after_steps=cluster.after_steps,
         beside=cluster.beside,
@@ -149,7 +149,7 @@ def _cluster(stored: _StoredCluster, *, is_mixture: bool) -> Cluster:
     assert script is not None, "what was found can be said"
     return Cluster(
         difference=stored.difference,
-        explanation=stored.explanation,
+        behaviours=stored.behaviours,
         candidate=candidate,
         script=script,
         seed=stored.seed,
@@ -186,7 +186,7 @@ def merged(outcomes: Iterable[SearchOutcome]) -> SearchOutcome:
 
 def _cause(cluster: Cluster) -> object:
     """Return the key by which clusters are merged; one search finds each set of behaviours only once."""
-    return cluster.explanation.behaviours or cause_of(cluster.difference)
+    return cluster.behaviours or cluster.difference.cause
 
 
 def _joined(one: Finding, other: Finding) -> Finding:

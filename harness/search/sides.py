@@ -1,5 +1,6 @@
 """One side of a comparison: a reference in virtual time, on which scripts are run and made."""
 
+from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,7 @@ from harness.targets.reference.draws import Draws
 from harness.targets.reference.session import ReferenceSession
 from harness.targets.reference.tape import Taped, TapedConnection, TapedSession, is_alike
 from harness.targets.reference.target import ReferenceBroker, ReferenceTarget
-from harness.trace.canonical import digest
+from harness.trace.canonical import Observed, canonical_json, digest
 from harness.trace.events import ANSWER_KINDS, Event, EventKind
 from harness.wire.codec import Decoded, Fields
 from harness.wire.schema import API_NAMES
@@ -255,13 +256,26 @@ class _Heard(Recorder):
 
     notes_answers: bool
     heard: LastAnswer | None = None
-    answers: list[Answer] = field(default_factory=list)
+    _noted: deque[tuple[EventKind, EventPosition, Observed | None]] = field(default_factory=deque)
+    """What waits for ids, as events do that are written."""
+    _answers: list[Answer] = field(default_factory=list)
+
+    @property
+    def answers(self) -> list[Answer]:
+        """All answers of a conversation that is over."""
+        self.canonicaliser.settle()
+        self._take_settled(is_over=True)
+        return self._answers
 
     @override
     def request(
         self, place: EventPosition, payload: bytes, *, correlation_id: int, fields: Mapping[str, object]
     ) -> None:
-        pass
+        if self.notes_answers:
+            assert place.actor is not None
+            assert place.api is not None
+            self.canonicaliser.asked(actor=place.actor, api=place.api, fields=fields)
+            self._take_settled()
 
     @override
     def response(
@@ -273,12 +287,14 @@ class _Heard(Recorder):
         payload: bytes,
         elapsed_ms: float,
         permitted: tuple[PermittedValue, ...] = (),
+        note: str | None = None,
     ) -> None:
         assert place.api is not None
         assert place.api_version is not None
         self.heard = LastAnswer(place.api, place.api_version, decoded.fields)
-        if self.notes_answers and kind in ANSWER_KINDS:
-            self._note(kind, place, self.canonical(place, decoded))
+        if self.notes_answers:
+            self._noted.append((kind, place, self.observe(place, decoded)))
+            self._take_settled()
 
     @override
     def note(
@@ -292,12 +308,21 @@ class _Heard(Recorder):
         elapsed_ms: float | None = None,
     ) -> None:
         self.heard = None
-        if self.notes_answers and kind in ANSWER_KINDS:
-            self._note(kind, place, None)
+        if self.notes_answers:
+            self._noted.append((kind, place, None))
+            self._take_settled()
 
-    def _note(self, kind: EventKind, place: EventPosition, canonical: str | None) -> None:
-        found = digest(kind.value, place.api, place.api_version, canonical)
-        self.answers.append((place.step, kind.value, found))
+    def _take_settled(self, *, is_over: bool = False) -> None:
+        """Take the answers in which every id has a name, up to the first in which one has none yet."""
+        while self._noted:
+            kind, place, observed = self._noted[0]
+            if not is_over and observed is not None and not self.canonicaliser.is_settled(observed):
+                return
+            self._noted.popleft()
+            if kind in ANSWER_KINDS:
+                canonical = None if observed is None else canonical_json(self.canonicaliser.form(observed))
+                found = digest(kind.value, place.api, place.api_version, canonical)
+                self._answers.append((place.step, kind.value, found))
 
 
 class LiveRun:
@@ -338,7 +363,7 @@ class LiveRun:
 
     @property
     def answers(self) -> Sequence[Answer]:
-        """All answers so far, if they are noted."""
+        """All answers of the conversation, which is over, if they are noted."""
         return self._recorder.answers
 
     def has_answer(self, actor: str, connection: str) -> bool:

@@ -9,13 +9,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final
 
+from harness.diff.cause import Cause
 from harness.runner.broker_actions import acts_on_broker
 from harness.scenario.script import Script
 from harness.search.comparison import Comparison, Heard
 from harness.search.corpus import Corpus
-from harness.search.differences import Cause, cause_of, first_difference
+from harness.search.differences import first_difference
 from harness.search.driven import DrivenTarget
 from harness.search.hunt import Cluster, Harvest, scripted
 from harness.search.judging import broke_off, reason_of_end
@@ -24,6 +26,7 @@ from harness.search.rounds import RoundsAhead, conversations_for
 from harness.search.shrinking import Candidate, FirstOf, minimal, one_by_one, shrunk
 from harness.search.sides import Side
 from harness.search.steering import Steering
+from harness.targets.base.interface import Target
 
 _FIRST_ROUND: Final = 100
 """The most conversations in the first round."""
@@ -55,6 +58,34 @@ class TargetOrder:
     """The most conversations in a round."""
     corpus: Corpus | None = None
     """Conversations to continue."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerOrder:
+    """The parameters of a search on brokers, as data: nothing is started yet."""
+
+    targets: tuple[Target, ...]
+    """The target that is searched, and the one that it is compared with, if any."""
+    run_id: str
+    steps: int
+    seed: int
+    batch: int
+    jobs: int
+
+    def on_brokers(self, logs: Path, corpus: Corpus) -> TargetOrder:
+        """Return the same search on brokers, whose logs go to folders in `logs`."""
+        driven = [
+            DrivenTarget(each, run_id=self.run_id, logs=logs / each.name, jobs=self.jobs)
+            for each in self.targets
+        ]
+        return TargetOrder(
+            target=driven[0],
+            against=driven[1] if len(driven) > 1 else None,
+            steps=self.steps,
+            seed=self.seed,
+            batch=self.batch,
+            corpus=corpus,
+        )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -178,7 +209,7 @@ class TargetHunt:
         for seed, each in made.items():
             answered = heard[each.script.id]
             found = await self._comparison.quick_difference(each.script, answered)
-            cause = None if found is None else cause_of(found)
+            cause = None if found is None else found.cause
             if cause is None or cause in new or judged[cause] >= _JUDGED_MAX:
                 continue
             if (known := self._by_cause.get(cause)) is not None:
@@ -187,7 +218,7 @@ class TargetHunt:
             judged[cause] += 1
             found = await self._comparison.difference(each.script, answered)
             if found is not None:
-                new.setdefault(cause_of(found), (each, seed))
+                new.setdefault(found.cause, (each, seed))
         return new
 
     def _count(self, made: Collection[Made], heard: Mapping[str, Heard]) -> None:
@@ -214,11 +245,11 @@ class TargetHunt:
         self._progress(f"looking into {_place(cause)}: {cause.actual[:60]} (seed {seed})")
         again = [await self._comparison.alone(made.script) for _ in range(_SHOWN_AGAIN)]
         found, heard = again[-1]
-        if found is None or any(each is None or cause_of(each) != cause for each, _ in again):
+        if found is None or any(each is None or each.cause != cause for each, _ in again):
             return False
         cluster = Cluster(
             difference=found,
-            explanation=await self._comparison.explained(made.script, found, heard[0]),
+            behaviours=await self._comparison.explained(made.script, found, heard[0]),
             candidate=Candidate(moves=made.moves, broker_config=made.script.broker_config),
             script=made.script,
             seed=seed,
@@ -233,7 +264,7 @@ class TargetHunt:
         self._tell(self.harvest, cluster)
         await self._shrink(cluster, cause)
         if cluster.is_explained and not self._comparison.has_two_targets:
-            self._comparison.switch(cluster.explanation.behaviours)
+            self._comparison.switch(cluster.behaviours)
         return True
 
     async def _look_for_origin(self, made: Mapping[str, Made], cause: Cause) -> bool:
@@ -249,7 +280,7 @@ class TargetHunt:
             heard = await self._comparison.run_made(some)
             for each in some:
                 found = await self._comparison.quick_difference(each.script, heard[each.script.id])
-                if found is not None and cause_of(found) == cause:
+                if found is not None and found.cause == cause:
                     return True
             return False
 
@@ -260,7 +291,7 @@ class TargetHunt:
 
     async def _shrink(self, cluster: Cluster, cause: Cause) -> None:
         """Shrink a cluster's conversation; keep the longer one if the shorter one shows no difference."""
-        other = await self._comparison.like_target(cluster.script, cluster.explanation, cause)
+        other = await self._comparison.like_target(cluster.script, cluster.behaviours, cause)
         if other is not None:
             candidate = await self._virtually(cluster, cause, other)
             if await self._takes(cluster, candidate, cause):
@@ -273,11 +304,11 @@ class TargetHunt:
         script = scripted(candidate)
         assert script is not None, "what is shrunk can be said"
         found, heard = await self._comparison.alone(script)
-        if found is None or cause_of(found) != cause:
+        if found is None or found.cause != cause:
             return False
         cluster.difference, cluster.candidate, cluster.script = found, candidate, script
         if not cluster.is_explained:
-            cluster.explanation = await self._comparison.explained(script, found, heard[0])
+            cluster.behaviours = await self._comparison.explained(script, found, heard[0])
         self._traces[self.harvest.clusters.index(cluster)] = heard
         self._tell(self.harvest, cluster)
         return True
@@ -292,7 +323,7 @@ class TargetHunt:
             if script is None:
                 return False
             found = first_difference(await other.run(script), await side.run(script))
-            return found is not None and cause_of(found) == cause
+            return found is not None and found.cause == cause
 
         return await shrunk(cluster.candidate, one_by_one(still))
 
@@ -320,7 +351,7 @@ class TargetHunt:
 
 
 def _place(cause: Cause) -> str:
-    return f"{cause.api}, {cause.field or cause.difference_class.value}"
+    return f"{cause.api}, {cause.field or cause.difference_class}"
 
 
 def flaky_line(cause: Cause, count: int) -> str:

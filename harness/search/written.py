@@ -102,7 +102,7 @@ def scenario_of(
         reproduction: the command that finds the conversation.
     """
     subject = _slug(re.sub(r"(?<=[a-z])(?=[A-Z])", "-", str(cluster.difference.api)))
-    special = _slug("-and-".join(cluster.explanation.behaviours) or f"seed-{cluster.seed}")
+    special = _slug("-and-".join(cluster.behaviours) or f"seed-{cluster.seed}")
     function = re.sub(r"\W", "_", f"{subject}_{special}")
     body = _Body(cluster, traces)
     text = "\n".join(
@@ -164,7 +164,7 @@ def _needs(needs: Sequence[str]) -> Iterator[str]:
 def source_of(cluster: Cluster) -> str:
     """Return the place in Kafka's source that decides what a cluster shows."""
     if cluster.is_explained:
-        return behaviour_source(cluster.explanation.behaviours[0])
+        return behaviour_source(cluster.behaviours[0])
     return f"{cluster.difference.api}Request.json"
 
 
@@ -309,6 +309,8 @@ def _one_of(patterns: Sequence[str]) -> str:
 def _brought_in(speaker: Speaker) -> str:
     maker, keyword = BRINGS_IN[speaker.group_type]
     seat = "" if speaker.instance_id is None else f", {keyword}={_quoted(speaker.instance_id)}"
+    if speaker.client_id != "":
+        seat += f", client_id={_code(speaker.client_id)}"
     if speaker.principal is not None:
         seat += f", principal={_quoted(speaker.principal)}"
     return f"{speaker.name} = conversation.{maker}({_quoted(speaker.name)}{seat})"

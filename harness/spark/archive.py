@@ -33,6 +33,7 @@ from harness.spark.archive_rows import Answer, BrokerHeader, ClientVerdict, RunC
 from harness.spark.arrow_schemas import arrow_schema, column_names, completed_table
 from harness.trace.events import Event, RunFooter, RunHeader
 from harness.trace.files import write_whole
+from harness.trace.plain_files import read_plain
 from harness.trace.schema import TraceError, json_object
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ class Archive:
         """
         path = self.root / _VOLUMES
         try:
-            content = json_object(path.read_bytes(), where=str(path)) if path.exists() else {}
+            content = json_object(read_plain(path), where=str(path)) if path.exists() else {}
         except TraceError as error:
             raise damaged_archive(self.root, str(error)) from error
         volumes: dict[str, Mapping[str, str]] = {}

@@ -15,7 +15,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
 from harness.diff.model import Judgement
 from harness.spark.archive_rows import Answer, TimedStep, Trace
 from harness.trace.events import ANSWER_KINDS, EventKind
-from harness.trace.schema import TraceError, parsed_json
+from harness.trace.schema import parsed_json
 
 _DIGEST_CHARACTERS: Final = 24
 _BOUNDS: Final = {"not_before_ms": "not before", "not_after_ms": "not after"}
@@ -37,9 +37,6 @@ _READ: Final = [
 Bounds = Mapping[tuple[str, int], Sequence[tuple[str, float]]]
 """By scenario and step: the kind and limit (ms) of each bound that the script sets there."""
 
-Numbers = Mapping[tuple[str, int], int]
-"""By scenario and sequence: an event's number among its step's answers, as aligned by the checker."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRows:
@@ -52,9 +49,7 @@ class RunRows:
     """By digest."""
 
 
-def rows_of(
-    events: pa.Table, *, run_id: str, target: str, oracle: str | None, bounds: Bounds, numbers: Numbers
-) -> RunRows:
+def rows_of(events: pa.Table, *, run_id: str, target: str, oracle: str | None, bounds: Bounds) -> RunRows:
     """Summarise each conversation of a target.
 
     Args:
@@ -63,10 +58,6 @@ def rows_of(
         target: the target's name.
         oracle: the name of the target's oracle.
         bounds: the time bounds of the run's scripts.
-        numbers: the numbers of the target's answers.
-
-    Raises:
-        TraceError: an answer has no number.
     """
     traces: list[Trace] = []
     timed: list[TimedStep] = []
@@ -74,7 +65,7 @@ def rows_of(
     refused = _refused(events)
     by_scenario = {
         scenario_id: [answer for _, answer in group]
-        for scenario_id, group in groupby(_answers(events, numbers), key=itemgetter(0))
+        for scenario_id, group in groupby(_answers(events), key=itemgetter(0))
     }
     for scenario_id, event_count in _event_counts(events).items():
         answers = by_scenario.get(scenario_id, [])
@@ -161,29 +152,28 @@ def _refused(events: pa.Table) -> set[str]:
     return set(events["scenario_id"].filter(is_refusal).to_pylist())
 
 
-def _answers(events: pa.Table, numbers: Numbers) -> Iterator[tuple[str, tuple[Answer, float | None]]]:
-    """Yield each answer with its scenario and its elapsed time, in the order of scenarios and steps."""
+def _answers(events: pa.Table) -> Iterator[tuple[str, tuple[Answer, float | None]]]:
+    """Yield each answer with its scenario and its elapsed time, in the order of scenarios and steps.
+
+    An answer's number is its place among the answers of its step, as in `harness.diff.alignment`.
+    """
     kinds = pa.array([kind.value for kind in ANSWER_KINDS])
     awaited = events.select(_READ).filter(pc.is_in(events["kind"], value_set=kinds))
     ordered = awaited.sort_by([(name, "ascending") for name in ("scenario_id", "step", "sequence")])
-    for row in ordered.to_pylist():
-        number = numbers.get((row["scenario_id"], row["sequence"]))
-        if number is None:
-            raise TraceError(
-                f"alignments.jsonl: no row of {row['scenario_id']} has its event {row['sequence']}"
+    for (scenario_id, step), rows in groupby(ordered.to_pylist(), key=itemgetter("scenario_id", "step")):
+        for number, row in enumerate(rows):
+            answer = Answer(
+                step=step,
+                occurrence=number,
+                actor=row["actor"],
+                connection=row["connection"],
+                kind=row["kind"],
+                api=row["api"],
+                api_version=row["api_version"],
+                error_codes=_error_codes(row["canonical"]),
+                digest=row["digest"],
             )
-        answer = Answer(
-            step=row["step"],
-            occurrence=number,
-            actor=row["actor"],
-            connection=row["connection"],
-            kind=row["kind"],
-            api=row["api"],
-            api_version=row["api_version"],
-            error_codes=_error_codes(row["canonical"]),
-            digest=row["digest"],
-        )
-        yield row["scenario_id"], (answer, row["elapsed_ms"])
+            yield scenario_id, (answer, row["elapsed_ms"])
 
 
 @lru_cache(maxsize=65536)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.targets.jars.cache import cache_directory, made_at, prepared
+from harness.targets.jars.seals import check_seal, seal
 from harness.targets.runtimes.java import JavaUse, find_java
 
 _VECTOR: Final = "jdk.incubator.vector"
@@ -32,13 +33,13 @@ def spark_java_home() -> Path:
     """Return the JAVA_HOME for Spark.
 
     Raises:
-        TargetError: no Java suits, or the cache cannot be written.
+        TargetError: no Java suits, the cache cannot be written, or the launcher in it was changed.
     """
     java = find_java(JavaUse.SPARK).java
     if _VECTOR in java.modules:
         return java.home
     text = _LAUNCHER.format(module=_VECTOR, java=shlex.quote(str(java.home / "bin" / "java")))
-    home = prepared(cache_directory()) / f"spark-java-{sha256(text.encode()).hexdigest()[:12]}"
+    home = prepared(cache_directory()) / f"spark-java-{sha256(text.encode()).hexdigest()[:12]}-checked"
     if not home.is_dir():
         try:
             with made_at(home) as unfinished:
@@ -46,9 +47,11 @@ def spark_java_home() -> Path:
                 launcher.parent.mkdir()
                 launcher.write_text(text, encoding="utf-8")
                 launcher.chmod(_EXECUTABLE)
+                seal(unfinished)
         except OSError:
             if not home.is_dir():  # unless another process made it first
                 raise
+    check_seal(home)
     return home
 
 

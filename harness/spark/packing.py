@@ -2,31 +2,28 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa  # type: ignore[import-untyped]  # Arrow has no annotations
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
-import pyarrow.json as pj  # type: ignore[import-untyped]  # likewise
 
-from harness.diff.model import Alignment, Attempt, Difference, Judgement
+from harness.diff.model import Attempt, Difference, Judgement
 from harness.spark.archive import KINDS, Archive, VolumeWriter, naming_damage, volume_name
 from harness.spark.archive_rows import Answer, BrokerHeader, ClientVerdict, RunClause, TimedStep, Trace
-from harness.spark.arrow_schemas import arrow_schema, arrow_table, column_names
-from harness.spark.attempts import ruling_attempts
-from harness.spark.conversations import Numbers, RunRows, bounds_of, completed, rows_of
+from harness.spark.arrow_schemas import arrow_table, column_names, read_table
+from harness.spark.conversations import RunRows, bounds_of, completed, rows_of
 from harness.trace.clause import Clause
 from harness.trace.completeness import refuse_lost_events
 from harness.trace.events import Event, TraceHeader
-from harness.trace.files import RunFolder, read_records
-from harness.trace.schema import TraceError, parsed_json
+from harness.trace.files import RunFolder, attempt_name, read_records
+from harness.trace.schema import TraceError
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 ClientsOf: TypeAlias = Callable[[RunFolder], Sequence[ClientVerdict]]
 """Reads the results of a run's client scripts, whose files belong to a layer above this one."""
-_CLIENTS_JUDGED: Final = ("clients", "judgement.json")
+_CLIENTS_JUDGED: Final = ("clients", "record", "judgement.json.zst")
 """The path, inside a run's folder, of the file that client scripts write last."""
 
 
@@ -42,7 +39,7 @@ def pack(
     Args:
         folders: the folders of finished runs.
         archive: the archive to add to.
-        clients_of: reads their client scripts; it is in `harness.report.model.client_verdicts`.
+        clients_of: reads their client scripts; it is in `harness.results.client_judgements`.
         progress: called with a message for each run.
 
     Raises:
@@ -76,7 +73,7 @@ def _add(folder: RunFolder, archive: Archive, clients: Sequence[ClientVerdict]) 
     conversations: dict[str, tuple[Answer, ...]] = {}
     name = volume_name(run.run_id, _stamp(folder))
     with VolumeWriter(archive.root, name) as writer:
-        for theirs, events, found in target_rows(folder):
+        for theirs, events, found in target_rows(folder, judgements):
             headers += theirs
             traces += found.traces
             timed += found.timed_steps
@@ -91,7 +88,7 @@ def _add(folder: RunFolder, archive: Archive, clients: Sequence[ClientVerdict]) 
             "judgements": judgements,
             "attempts": read_records(Attempt, folder.attempts) if folder.attempts.exists() else (),
             "differences": read_records(Difference, folder.differences),
-            "clauses": _clauses(folder, run.run_id),
+            "clauses": _run_clauses(folder),
             "client_verdicts": clients,
         }
         for kind, found_records in records.items():
@@ -112,90 +109,35 @@ def _judgements(folder: RunFolder) -> Sequence[Judgement]:
     return judgements
 
 
-def target_rows(folder: RunFolder) -> Iterator[tuple[Sequence[BrokerHeader], pa.Table, RunRows]]:
+def target_rows(
+    folder: RunFolder, judgements: Iterable[Judgement]
+) -> Iterator[tuple[Sequence[BrokerHeader], pa.Table, RunRows]]:
     """Read each target's headers, the events that its results come from, and the rows computed from those.
 
     Raises:
         TraceError: a file of the run is missing or damaged.
     """
     bounds = bounds_of(folder.read_scripts()) if folder.scripts_json.exists() else {}
-    numbers, ruling = _answer_numbers(folder), ruling_attempts(folder)
     run_id = folder.read_run().run_id
+    later: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for each in judgements:
+        if each.attempt > 1:
+            later[each.target][each.attempt].append(each.scenario_id)
     for target in folder.targets():
-        headers = _broker_headers(folder, target)
-        events = ruling_events(folder, target, ruling)
-        oracle = headers[0].oracle
-        yield (
-            headers,
-            events,
-            rows_of(
-                events, run_id=run_id, target=target, oracle=oracle, bounds=bounds, numbers=numbers[target]
-            ),
-        )
+        headers, events = _broker_headers(folder, target), _ruling_events(folder, target, later[target])
+        rows = rows_of(events, run_id=run_id, target=target, oracle=headers[0].oracle, bounds=bounds)
+        yield headers, events, rows
 
 
-def _answer_numbers(folder: RunFolder) -> Mapping[str, Numbers]:
-    """Read the number of each event among its step's answers, by target.
-
-    Raises:
-        TraceError: the alignments are missing or damaged.
-    """
-    found: dict[str, dict[tuple[str, int], int]] = defaultdict(dict)
-    for each in read_records(Alignment, folder.alignments):
-        where = f"{folder.alignments}: `rows` of {each.scenario_id}"
-        try:
-            found[each.target] |= {
-                (each.scenario_id, int(sequence)): int(answer)
-                for _, _, answer, sequence, _, _ in parsed_json(each.rows, where=where)
-                if answer is not None and sequence is not None
-            }
-        except (ValueError, TypeError) as error:
-            raise TraceError(f"{where} are no such rows") from error
-    return found
-
-
-def ruling_events(folder: RunFolder, target: str, ruling: Mapping[str, Sequence[str]]) -> pa.Table:
-    """Read a target's events; for scenarios that were run more than once, from the attempt of their result.
-
-    Args:
-        folder: the run's folder.
-        target: the target's name.
-        ruling: by the name of an attempt's trace, the scenarios whose results come from that attempt.
-    """
-    events = read_event_table(folder.events(target))
-    for trace in folder.repeats(target).values():
-        if trace in ruling:
-            chosen = pa.array(ruling[trace], pa.string())
-            later = read_event_table(folder.events(trace))
-            events = pa.concat_tables(
-                [
-                    events.filter(pc.invert(pc.is_in(events["scenario_id"], value_set=chosen))),
-                    later.filter(pc.is_in(later["scenario_id"], value_set=chosen)),
-                ]
-            )
+def _ruling_events(folder: RunFolder, target: str, later: Mapping[int, Sequence[str]]) -> pa.Table:
+    """Read a target's events; of some scenarios, by the number of an attempt, those of that attempt."""
+    events = read_table(Event, folder.events(target))
+    for number, scenario_ids in later.items():
+        again, chosen = read_table(Event, folder.events(attempt_name(target, number))), pa.array(scenario_ids)
+        first = events.filter(pc.invert(pc.is_in(events["scenario_id"], value_set=chosen)))
+        again = again.filter(pc.is_in(again["scenario_id"], value_set=chosen))
+        events = pa.concat_tables([first, again])
     return events
-
-
-def read_event_table(path: Path) -> pa.Table:
-    """Read a target's events with Arrow; columns and types are those of `Event`.
-
-    Raises:
-        TraceError: the file is missing, or contains something that is not an event.
-    """
-    schema = arrow_schema(Event)
-    try:
-        size = path.stat().st_size
-        if not size:
-            return schema.empty_table()
-        return pj.read_json(
-            path,
-            read_options=pj.ReadOptions(block_size=max(size, 1 << 20)),
-            parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
-        ).select(column_names(Event))
-    except FileNotFoundError as error:
-        raise TraceError(f"{path}: there is no such file") from error
-    except pa.ArrowException as error:
-        raise TraceError(f"{path}: {error}") from error
 
 
 def _broker_headers(folder: RunFolder, target: str) -> list[BrokerHeader]:
@@ -208,9 +150,11 @@ def _broker_headers(folder: RunFolder, target: str) -> list[BrokerHeader]:
     ]
 
 
-def _clauses(folder: RunFolder, run_id: str) -> list[RunClause]:
+def _run_clauses(folder: RunFolder) -> list[RunClause]:
+    """Read the catalogue of a run; nothing if it has none."""
     if not folder.clauses.exists():
         return []
+    run_id = folder.read_run().run_id
     return [
         RunClause(run_id=run_id, **{name: getattr(clause, name) for name in column_names(Clause)})
         for clause in read_records(Clause, folder.clauses)

@@ -21,7 +21,6 @@ from harness.spark.java_home import spark_java_home
 from harness.spark.master import CONNECT, LOCAL_MASTER, SUBMITTED, SparkError
 from harness.spark.refusals import system_refusals
 from harness.targets.base.interface import TargetError
-from harness.trace.schema import TraceError
 
 DRIVER_MEMORY: Final = "2g"
 _LOOPBACK: Final = "127.0.0.1"
@@ -64,10 +63,6 @@ _UNSEEN: Final = {
 """Spark's own pages are off, so data on past jobs need not fill the heap."""
 _GOODBYE_S: Final = 10.0
 _LAST_LINES: Final = 15
-
-
-ENDINGS: Final[Mapping[type[Exception], int]] = {TraceError: 65, SparkError: 69, OSError: 75}
-"""The exit codes of this package's jobs, by the exception that they raise."""
 
 
 @contextmanager

@@ -4,21 +4,16 @@ import shutil
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # Arrow has no annotations
-import typer
 from pyspark.sql import DataFrame
 
-from harness.spark.session import ENDINGS
-from harness.spark.stage import hadoop_path
+from harness.spark.archived import Archived, hadoop_path
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-
-SourcesT = TypeVar("SourcesT")
 
 AT_ONCE: Final = 4
 """The number of tables that are built concurrently; more would only wait for the same driver."""
@@ -33,18 +28,18 @@ def partition_count(input_bytes: int, *, each_bytes: int = PARTITION_BYTES) -> i
     return 1 if input_bytes < _SMALL_BYTES else 1 + input_bytes // each_bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mart(Generic[SourcesT]):
+@dataclass(frozen=True, slots=True)
+class Mart:
     """One table: its row class, its sort columns (empty: unsorted), and the function that builds it."""
 
     row: "type[DataclassInstance]"
     order: tuple[str, ...]
-    build: Callable[[SourcesT], DataFrame]
+    build: Callable[[Archived], DataFrame]
 
 
 def write_tables(
-    marts: Mapping[str, Mart[SourcesT]],
-    sources: SourcesT,
+    marts: Mapping[str, Mart],
+    sources: Archived,
     out: Path,
     *,
     partitions: int,
@@ -77,28 +72,10 @@ def write_tables(
     return {name: counts[name] for name in marts}
 
 
-def write_table(table: Mart[SourcesT], sources: SourcesT, folder: Path, partitions: int) -> int:
+def write_table(table: Mart, sources: Archived, folder: Path, partitions: int) -> int:
     """Write one table, and return its row count from the files' metadata, as counting in Spark costs time."""
     frame = table.build(sources).coalesce(partitions)
     if table.order:
         frame = frame.sortWithinPartitions(*table.order)
     frame.write.parquet(hadoop_path(folder))
     return sum(pq.read_metadata(file).num_rows for file in folder.glob("*.parquet"))
-
-
-def print_tables(build: Callable[[Callable[[str], None]], Mapping[str, int]]) -> None:
-    """Build tables for the command line, and print how many rows each has.
-
-    Args:
-        build: builds the tables; gets a function to call with progress messages.
-
-    Raises:
-        Exit: with 65 (bad input), 69 (no Spark) or 75 (a full disk).
-    """
-    try:
-        counts = build(partial(typer.echo, err=True))
-    except tuple(ENDINGS) as error:
-        typer.echo(error, err=True)
-        raise typer.Exit(next(code for kind, code in ENDINGS.items() if isinstance(error, kind))) from error
-    for name, count in counts.items():
-        typer.echo(f"{count:>10}  {name}")

@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import typer
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
-from harness.spark import conversation_mart, timing_mart, trend_mart
+from harness.spark import conversation_mart, trend_mart
 from harness.spark.archive import Archive, damaged_archive
 from harness.spark.archived import Archived
-from harness.spark.coverage_mart import clause_coverage
-from harness.spark.master import LOCAL_MASTER
+from harness.spark.master import LOCAL_MASTER, SparkError
 from harness.spark.refusals import unreadable_files
-from harness.spark.rows import ClauseCoverage
 from harness.spark.session import spark_session
-from harness.spark.tables import PARTITION_BYTES, Mart, partition_count, print_tables, write_tables
+from harness.spark.tables import PARTITION_BYTES, Mart, partition_count, write_tables
 from harness.spark.trend_rows import (
     AnswerCoverage,
+    CauseAge,
+    ClauseCoverage,
     ErrorConfusion,
     FirstChangedVersion,
     FirstDifference,
@@ -29,7 +29,6 @@ from harness.spark.trend_rows import (
     LatencyTrend,
     RunDelta,
     RunTotal,
-    SignatureAge,
     SlowScenario,
     TimingMargin,
     VerdictCell,
@@ -42,83 +41,75 @@ _BYTES_IN_PART: Final = PARTITION_BYTES // 4
 """The partition size of large shuffles: a few million events are enough work for all cores."""
 
 
+_ENDINGS: Final[Mapping[type[Exception], int]] = {TraceError: 65, SparkError: 69, OSError: 75}
+"""The exit codes of this job, by the exception that it raises."""
+
+
 def results(of: Archived) -> DataFrame:
     """Return the results of scenarios, and of client scripts if runs have any. Grain: as `VerdictCell`."""
-    return trend_mart.results(of.judgements, of.client_verdicts)
+    return trend_mart.results(of["judgements"], of.get("client_verdicts"))
 
 
 def _successions(of: Archived) -> DataFrame:
-    driven = trend_mart.driven(of.runs, of.headers, of.client_verdicts)
+    driven = trend_mart.driven(of["runs"], of["headers"], of.get("client_verdicts"))
     return trend_mart.successions(driven, results(of))
 
 
-TREND_MARTS: Final[Mapping[str, Mart[Archived]]] = {
-    "verdict_matrix": Mart(
-        row=VerdictCell,
-        order=(),
-        build=results,
-    ),
+TREND_MARTS: Final[Mapping[str, Mart]] = {
+    "verdict_matrix": Mart(VerdictCell, (), results),
     "run_totals": Mart(
-        row=RunTotal,
-        order=("started_at", "target"),
-        build=lambda of: trend_mart.run_totals(of.runs, of.footers, results(of)),
+        RunTotal,
+        ("started_at", "target"),
+        lambda of: trend_mart.run_totals(of["runs"], of["footers"], results(of)),
     ),
     "first_differences": Mart(
-        row=FirstDifference,
-        order=("run_id", "scenario_id", "target"),
-        build=lambda of: conversation_mart.first_differences(of.traces, of.conversations),
+        FirstDifference,
+        ("run_id", "scenario_id", "target"),
+        lambda of: conversation_mart.first_differences(of["traces"], of["conversations"]),
     ),
-    "signature_ages": Mart(
-        row=SignatureAge,
-        order=("cluster",),
-        build=lambda of: trend_mart.signature_ages(of.differences, of.beginnings),
+    "cause_ages": Mart(
+        CauseAge,
+        ("cause", "difference_class"),
+        lambda of: trend_mart.cause_ages(of["differences"], of["runs"]),
     ),
     "first_changed_versions": Mart(
-        row=FirstChangedVersion,
-        order=("scenario_id", "family"),
-        build=lambda of: trend_mart.first_changed_versions(
-            of.runs, of.headers, conversation_mart.compared_pairs(of.traces)
+        FirstChangedVersion,
+        ("scenario_id", "family"),
+        lambda of: trend_mart.first_changed_versions(
+            of["runs"], of["headers"], conversation_mart.compared_pairs(of["traces"])
         ),
     ),
     "run_deltas": Mart(
-        row=RunDelta,
-        order=("run_id", "scenario_id", "target"),
-        build=lambda of: trend_mart.run_deltas(_successions(of)),
+        RunDelta, ("run_id", "scenario_id", "target"), lambda of: trend_mart.run_deltas(_successions(of))
     ),
     "flake_rates": Mart(
-        row=FlakeRate,
-        order=("scenario_id", "target"),
-        build=lambda of: trend_mart.flake_rates(_successions(of)),
+        FlakeRate, ("scenario_id", "target"), lambda of: trend_mart.flake_rates(_successions(of))
     ),
     "clause_coverage": Mart(
-        row=ClauseCoverage,
-        order=("run_id", "clause", "target"),
-        build=lambda of: clause_coverage(of.clauses, of.headers, of.judgements),
+        ClauseCoverage,
+        ("run_id", "clause", "target"),
+        lambda of: trend_mart.clause_coverage(of["clauses"], of["headers"], of["judgements"]),
     ),
     "answer_coverage": Mart(
-        row=AnswerCoverage,
-        order=("clause", "api", "api_version", "error_code"),
-        build=lambda of: conversation_mart.answer_coverage(of.traces, of.conversations, of.judgements),
+        AnswerCoverage,
+        ("clause", "api", "api_version", "error_code"),
+        lambda of: conversation_mart.answer_coverage(of["traces"], of["conversations"], of["judgements"]),
     ),
     "error_confusion": Mart(
-        row=ErrorConfusion,
-        order=("target", "api", "api_version", "oracle_error_codes"),
-        build=lambda of: conversation_mart.error_confusion(of.traces, of.conversations),
+        ErrorConfusion,
+        ("target", "api", "api_version", "oracle_error_codes"),
+        lambda of: conversation_mart.error_confusion(of["traces"], of["conversations"]),
     ),
     "latency_quantiles": Mart(
-        row=LatencyTrend,
-        order=("target", "api", "api_version"),
-        build=lambda of: timing_mart.latency_trend(of.events),
+        LatencyTrend, ("target", "api", "api_version"), lambda of: trend_mart.latency_trend(of["events"])
     ),
     "timing_margins": Mart(
-        row=TimingMargin,
-        order=("target", "scenario_id", "step", "bound"),
-        build=lambda of: timing_mart.timing_margins(of.timed_steps),
+        TimingMargin,
+        ("target", "scenario_id", "step", "bound"),
+        lambda of: trend_mart.timing_margins(of["timed_steps"]),
     ),
     "slowest_scenarios": Mart(
-        row=SlowScenario,
-        order=("target", "place"),
-        build=lambda of: trend_mart.slowest_scenarios(of.judgements),
+        SlowScenario, ("target", "place"), lambda of: trend_mart.slowest_scenarios(of["judgements"])
     ),
 }
 """All tables, by the name of their folder."""
@@ -128,15 +119,17 @@ def build_trend(
     archive: Archive,
     out: Path,
     *,
+    marts: Mapping[str, Mart] = TREND_MARTS,
     run_ids: Sequence[str] | None = None,
     master: str = LOCAL_MASTER,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> dict[str, int]:
     """Build the trend tables of some runs, and return how many rows each has.
 
     Args:
         archive: the archive with the runs.
         out: gets a folder of Parquet files for each table; its old content is replaced when all are written.
+        marts: the tables to build.
         run_ids: the runs to use; all if not given.
         master: a Spark master URL; with one that is not local, its executors must see the same paths.
         progress: called with a message at each stage of the work.
@@ -151,30 +144,13 @@ def build_trend(
         raise TraceError(f"{archive.root} lacks {', '.join(missing)}")
     if not archived:
         raise TraceError(f"{archive.root} contains no runs")
-    tell = progress or (lambda _: None)
     partitions = shuffle_partitions(archive)
-    with spark_session(master=master, partitions=partitions, progress=tell) as spark:
-        tell(f"reading {len(run_ids or archived)} of {len(archived)} runs")
-        return write_trend(spark, archive, out, run_ids=run_ids, partitions=partitions, progress=tell)
-
-
-def write_trend(
-    spark: SparkSession,
-    archive: Archive,
-    out: Path,
-    *,
-    run_ids: Sequence[str] | None,
-    partitions: int,
-    progress: Callable[[str], None],
-) -> dict[str, int]:
-    """Write the tables with an existing session.
-
-    Raises:
-        ArchiveError: Spark cannot read a file of the archive.
-    """
-    sources = Archived(spark, archive, run_ids)
-    with unreadable_files(partial(damaged_archive, archive.root)):
-        return write_tables(TREND_MARTS, sources, out.resolve(), partitions=partitions, progress=progress)
+    with spark_session(master=master, partitions=partitions, progress=progress) as spark:
+        count = len(run_ids or archived)
+        progress(f"tables of {count} {'run' if count == 1 else 'runs'}")
+        with unreadable_files(partial(damaged_archive, archive.root)):
+            sources = Archived(spark, archive, run_ids)
+            return write_tables(marts, sources, out.resolve(), partitions=partitions, progress=progress)
 
 
 def shuffle_partitions(archive: Archive) -> int:
@@ -191,8 +167,14 @@ def main(
     master: Annotated[str, typer.Option(help="A Spark master URL.")] = LOCAL_MASTER,
 ) -> None:
     """Build the trend tables of many runs; exits with 65 (bad input), 69 (no Spark) or 75 (a full disk)."""
-    archived = Archive(root=archive.resolve())
-    print_tables(lambda progress: build_trend(archived, out, run_ids=run, master=master, progress=progress))
+    archived, progress = Archive(root=archive.resolve()), partial(typer.echo, err=True)
+    try:
+        counts = build_trend(archived, out, run_ids=run, master=master, progress=progress)
+    except tuple(_ENDINGS) as error:
+        typer.echo(error, err=True)
+        raise typer.Exit(next(code for kind, code in _ENDINGS.items() if isinstance(error, kind))) from error
+    for name, count in counts.items():
+        typer.echo(f"{count:>10}  {name}")
 
 
 if __name__ == "__main__":

@@ -6,27 +6,31 @@ Scenarios and client scripts are one kind of result (`results`), with the names 
 use: for client scripts, the target's name includes the library (`kafka-3.9.2, kafka-python`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from harness.diff.baseline import GOOD
+from harness.diff.target_pattern import REFERENCE
 from harness.spark.arrow_schemas import column_names
-from harness.spark.mart import clustered_differences, flaky_count, is_flaky, is_reference, outcome_among
 from harness.spark.trend_rows import (
+    CauseAge,
+    ClauseCoverage,
     FirstChangedVersion,
     FlakeRate,
+    LatencyTrend,
     RunDelta,
     RunTotal,
-    SignatureAge,
     SlowScenario,
+    TimingMargin,
     VerdictCell,
 )
-from harness.verdict import COMPARABLE, RIGHT, Delta, Expectation, Outcome
+from harness.trace.clause import DECIDING, ClauseStatus
+from harness.trace.events import EventKind
+from harness.verdict import COMPARABLE, RIGHT, Confirmation, Delta, Expectation, Outcome
 
-_ALIKE: Final = ["api", "api_version", "difference_class", "field", "expected", "actual"]
 _RESULT: Final = ["target", "scenario_id"]
 _REPEATED: Final = ["expectation", "confirmation", "shown_count", "attempt_count"]
 _OF_TARGET: Final = ["spec", "profile", "implementation", "broker_config"]
@@ -35,6 +39,39 @@ _OF_CLIENTS: Final = ["scripts_digest", "library_version"]
 _FOUND: Final = ["mismatch_count", "difference_count", "violation_count", "replay_count"]
 _SLOWEST: Final = 50
 _VERSION: Final = r"\d+(?:\.\d+)+"
+_CAUSE: Final = ["cause", "api", "difference_class"]
+"""A cause has one API and one class."""
+_ACCURACY: Final = 1000
+"""The accuracy of approximate quantiles: their error in rank is 1 divided by this."""
+_TARGET_CLAUSE: Final = ["run_id", "target", "clause"]
+_COUNTED: Final = {
+    ClauseStatus.AGREED: "agreed_count",
+    ClauseStatus.DIFFERS: "differing_count",
+    ClauseStatus.UNCLEAR: "unclear_count",
+    ClauseStatus.NOT_APPLICABLE: "not_applicable_count",
+}
+"""The columns that count scenarios, by the status that each decides."""
+
+
+def flaky_count() -> Column:
+    """The number of unexpected results that did not occur again."""
+    return sf.count_if(is_flaky())
+
+
+def outcome_among(outcomes: Iterable[Outcome], *, of: str = "outcome") -> Column:
+    """Whether a column's outcome is one of these."""
+    return sf.col(of).isin([outcome.value for outcome in outcomes])
+
+
+def is_reference(name: str) -> Column:
+    """Whether a column names the in-process reference, as `harness.diff.target_pattern` defines it."""
+    return sf.col(name).rlike(f"^(?:{REFERENCE})$")
+
+
+def is_flaky() -> Column:
+    """Whether a result is unexpected and did not occur again."""
+    is_unexpected = sf.col("expectation") == Expectation.UNEXPECTED.value
+    return is_unexpected & (sf.col("confirmation") == Confirmation.FLAKY.value)
 
 
 def results(judgements: DataFrame, clients: DataFrame | None) -> DataFrame:
@@ -206,9 +243,11 @@ def _delta() -> Column:
 
 
 def _is_as_before() -> Column:
-    return (sf.col("outcome") == sf.col("prior.outcome")) & sf.col("signature").eqNullSafe(
+    """Whether a result counts as the same, as `harness.verdict.is_as_before` defines it."""
+    is_equal = (sf.col("outcome") == sf.col("prior.outcome")) & sf.col("signature").eqNullSafe(
         sf.col("prior.signature")
     )
+    return is_equal | (outcome_among(RIGHT) & outcome_among(RIGHT, of="prior.outcome"))
 
 
 def flake_rates(of: DataFrame) -> DataFrame:
@@ -242,8 +281,11 @@ def flake_rates(of: DataFrame) -> DataFrame:
     )
 
 
-def signature_ages(differences: DataFrame, runs: DataFrame) -> DataFrame:
-    """Find since when and how widely equal differences occur. Grain and columns: `SignatureAge`."""
+def cause_ages(differences: DataFrame, runs: DataFrame) -> DataFrame:
+    """Find since when and how widely causes show. Grain and columns: `CauseAge`.
+
+    Those that no client should notice are left out: their texts may be others in each run.
+    """
     in_time = Window.partitionBy(sf.lit("all")).orderBy("started_at", "run_id")
     ordered = runs.select(
         "run_id",
@@ -252,9 +294,9 @@ def signature_ages(differences: DataFrame, runs: DataFrame) -> DataFrame:
         sf.count("*").over(Window.partitionBy()).alias("newest"),
     )
     return (
-        clustered_differences(differences)
+        differences.where(~sf.col("is_lenient"))
         .join(sf.broadcast(ordered), on="run_id", how="inner")
-        .groupBy("cluster", *_ALIKE)
+        .groupBy(*_CAUSE)
         .agg(
             sf.min_by("run_id", "run_ordinal").alias("first_run_id"),
             sf.min_by("started_at", "run_ordinal").alias("first_seen_at"),
@@ -274,7 +316,7 @@ def signature_ages(differences: DataFrame, runs: DataFrame) -> DataFrame:
                 "scenario_count": sf.size("scenario_ids").cast("long"),
             }
         )
-        .select(*column_names(SignatureAge))
+        .select(*column_names(CauseAge))
     )
 
 
@@ -346,11 +388,95 @@ def slowest_scenarios(judgements: DataFrame) -> DataFrame:
         judgements.groupBy(*_RESULT)
         .agg(
             sf.count("*").alias("run_count"),
-            sf.percentile_approx("duration_ms", 0.5, 1000).alias("median_ms"),
+            sf.percentile_approx("duration_ms", 0.5, _ACCURACY).alias("median_ms"),
             sf.max("duration_ms").alias("max_ms"),
             sf.max_by("run_id", "duration_ms").alias("slowest_run_id"),
         )
         .withColumn("place", sf.row_number().over(slowest_first).cast("long"))
         .where(sf.col("place") <= _SLOWEST)
         .select(*column_names(SlowScenario))
+    )
+
+
+def clause_coverage(clauses: DataFrame, headers: DataFrame, judgements: DataFrame) -> DataFrame:
+    """Join the catalogue with each target's results. Grain: run, target, clause. Columns: `ClauseCoverage`.
+
+    A row that no scenario of the run names is included too, once for each target.
+    """
+    targets = headers.where(sf.col("broker_ordinal") == 0).select("run_id", "target")
+    return (
+        clauses.withColumnRenamed("id", "clause")
+        .join(targets, on="run_id", how="inner")
+        .join(_counted(judgements), on=_TARGET_CLAUSE, how="left")
+        .na.fill(0, subset=list(_COUNTED.values()))
+        .withColumns(
+            {
+                "scenario_ids": sf.coalesce("scenario_ids", sf.array().cast("array<string>")),
+                "standing": _clause_status(),
+            }
+        )
+        .select(*column_names(ClauseCoverage))
+    )
+
+
+def _counted(judgements: DataFrame) -> DataFrame:
+    """Count a target's outcomes by the clauses that its scenarios name. Grain: run, target, clause."""
+    return (
+        judgements.select("run_id", "target", "scenario_id", "outcome", sf.explode("clauses").alias("clause"))
+        .groupBy(*_TARGET_CLAUSE)
+        .agg(
+            sf.array_sort(sf.collect_set("scenario_id")).alias("scenario_ids"),
+            *[
+                sf.count_if(sf.col("outcome").isin(*deciding)).alias(_COUNTED[status])
+                for status, deciding in DECIDING.items()
+            ],
+        )
+    )
+
+
+def _clause_status() -> Column:
+    """The first status that applies, as `harness.report.model.coverage` decides it for one run."""
+    without = sf.when(sf.col("exclusion").isNull(), ClauseStatus.NOT_EXERCISED.value).otherwise(
+        ClauseStatus.EXCLUDED.value
+    )
+    found = [sf.when(sf.col(_COUNTED[status]) > 0, status.value) for status in DECIDING]
+    return sf.coalesce(*found, without)
+
+
+def latency_trend(events: DataFrame) -> DataFrame:
+    """Compute quantiles of answer times. Grain and columns: `LatencyTrend`.
+
+    Answers to polls are events of another kind and are not counted; nor are answers whose time is unknown.
+    """
+    return (
+        events.where((sf.col("kind") == EventKind.RESPONSE.value) & sf.col("elapsed_ms").isNotNull())
+        .groupBy("target", "api", "api_version")
+        .agg(
+            sf.count("*").alias("response_count"),
+            sf.percentile_approx("elapsed_ms", [0.5, 0.95, 0.99], _ACCURACY).alias("quantiles"),
+            sf.max("elapsed_ms").alias("max_ms"),
+        )
+        .withColumns(
+            {name: sf.col("quantiles")[at] for at, name in enumerate(("p50_ms", "p95_ms", "p99_ms"))}
+        )
+        .select(*column_names(LatencyTrend))
+    )
+
+
+def timing_margins(timed_steps: DataFrame) -> DataFrame:
+    """Compute how far within their bounds answers came. Grain and columns: `TimingMargin`."""
+    over = sf.col("elapsed_ms") - sf.col("limit_ms")
+    margin_ms = sf.when(sf.col("bound") == "not before", over).otherwise(-over)
+    narrowest = sf.when(sf.col("bound") == "not before", sf.max("limit_ms")).otherwise(sf.min("limit_ms"))
+    return (
+        timed_steps.withColumn("margin_ms", margin_ms)
+        .groupBy("target", "scenario_id", "step", "bound")
+        .agg(
+            narrowest.alias("limit_ms"),
+            sf.count("*").alias("answer_count"),
+            sf.count_if(sf.col("margin_ms") < 0).alias("missed_count"),
+            sf.min("margin_ms").alias("least_margin_ms"),
+            sf.percentile_approx("margin_ms", 0.5, _ACCURACY).alias("median_margin_ms"),
+        )
+        .select(*column_names(TimingMargin))
     )

@@ -74,16 +74,12 @@ class FirstDifference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SignatureAge:
-    """When equal differences first and last occurred, and how widely. Grain: cluster."""
+class CauseAge:
+    """When one cause first and last showed, and how widely. Grain: cause."""
 
-    cluster: str
+    cause: str
     api: str | None
-    api_version: int | None
     difference_class: str
-    field: str | None
-    expected: str
-    actual: str
     first_run_id: str
     first_seen_at: str
     last_run_id: str
@@ -162,6 +158,32 @@ class FlakeRate:
     """The number of attempts that had the run's result, over all runs that made several attempts."""
     attempt_count: int
     """The number of all attempts in these runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClauseCoverage:
+    """The coverage of a row of the catalogue. Grain: run, target, clause."""
+
+    run_id: str
+    target: str
+    clause: str
+    section: str
+    section_title: str
+    statement: str
+    derived: bool
+    exclusion: str | None
+    reason: str | None
+    """Why the row is excluded; None if it is not."""
+    standing: str
+    """A `ClauseStatus`."""
+    scenario_ids: tuple[str, ...]
+    """The run's scenarios that name the row, in alphabetical order."""
+    agreed_count: int
+    """The number of these scenarios that conform or are lenient."""
+    differing_count: int
+    unclear_count: int
+    """Indeterminate, or failed by a harness error."""
+    not_applicable_count: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

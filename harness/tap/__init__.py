@@ -1,6 +1,6 @@
 """A transparent proxy that records every byte between clients and a cluster, for a trace of it later.
 
-    with Tap("127.0.0.1:9092", Path("reports/RUN/traces/kafka-3.9.2")) as tap:
+    with Tap("127.0.0.1:9092", Path("reports/RUN/record/traces/kafka-3.9.2")) as tap:
         start_clients(bootstrap=tap.bootstrap_servers)
         start_others(bootstrap=tap.conversation("eager-rebalance"))
     for event in tap.events(run_id=run_id, target="kafka-3.9.2"):

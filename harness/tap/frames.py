@@ -1,10 +1,10 @@
-"""Reassembly and decoding of the frames in a journal."""
+"""Frames in a recorded stream: how they are cut, whatever of the stream is missing, and decoded."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from harness.tap.framing import REQUEST_BYTES_MAX, RESPONSE_BYTES_MAX
 from harness.wire.codec import Decoded, decode_request, decode_response
@@ -30,58 +30,181 @@ class KeptFrame(NamedTuple):
     """How many of its bytes were not recorded."""
 
 
+class Resync(Protocol):
+    """Finds the next frame in a stream of which bytes are missing, and is informed of what is not read."""
+
+    def search(self, data: bytes) -> tuple[int, bool]:
+        """Return how many bytes cannot start a frame, and whether a frame starts after them."""
+
+    def skip(self, count: int) -> None:
+        """Note bytes that are there and belong to no whole frame."""
+
+    def lose(self, count: int) -> None:
+        """Note bytes that are missing."""
+
+    def miss(self, since_ms: float, until_ms: float) -> None:
+        """Note that a frame may be missing between two times."""
+
+
+def _everything(_: bytes) -> int:
+    return RESPONSE_BYTES_MAX
+
+
 @dataclass(slots=True)
-class Assembler:
-    """Reassembles the frames of one stream."""
+class FrameCutter:
+    """Cuts one stream into frames, of which it keeps as many bytes as somebody reads."""
 
     least: int
     """The fewest bytes that a frame of this stream can have."""
     most: int
     """The most bytes that it can have."""
-    rest: bytearray = field(default_factory=bytearray)
+    head_bytes: int = 0
+    """How many bytes of a frame decide how many are kept."""
+    kept_of: Callable[[bytes], int] = _everything
+    """Returns how many bytes of a frame are kept, by its first bytes."""
+    resync: Resync | None = None
+    """Without it, a stream that is not one of frames is given up."""
+    is_found: bool = True
+    """Whether the start of the next frame is known."""
+    buffer: bytearray = field(default_factory=bytearray)
+    """The start of a frame, or the bytes that are searched for one."""
     announced: int | None = None
-    """A size that no frame can have, after which the stream no longer consists of frames."""
-    is_given_up: bool = False
-    """Whether that was reported."""
-    _left_out: int = 0
+    """The size that no frame can have, because of which the stream was given up."""
+    size: int = -1
+    """The size of the frame in the buffer; -1 if its head is incomplete."""
+    kept: int = 0
+    to_skip: int = 0
+    """How many bytes of the frame are still to come after the kept ones."""
+    last_ms: float = 0.0
+    """When the last whole frame was complete."""
 
-    def frames(self, data: bytes, *, left_out: int = 0) -> Iterator[KeptFrame]:
-        """Add the next bytes, or how many were left out, and yield the frames that are complete now."""
-        if not (left_out or self._left_out or self.rest) and self._is_frame(data):
-            yield KeptFrame(data[_SIZE_BYTES:], 0)
+    def take(
+        self, data: bytes, *, at_ms: float = 0.0, lost: int = 0, left_out: int = 0
+    ) -> Iterator[KeptFrame]:
+        """Process the next bytes; yield the frames that are now complete.
+
+        Args:
+            data: the bytes.
+            at_ms: when they came.
+            lost: how many bytes before the data are missing.
+            left_out: how many bytes before the data the recorder left out of the current frame.
+        """
+        if self.announced is not None:
             return
-        self.rest += data
-        self._left_out += left_out
-        position = 0
-        while self.announced is None and len(self.rest) - position >= _SIZE_BYTES:
-            begin = position + _SIZE_BYTES
-            size = int.from_bytes(self.rest[position:begin], "big", signed=True)
-            if not self.least <= size <= self.most:
-                self.announced = size
-                break
-            if len(self.rest) + self._left_out - begin < size:
-                break
-            kept = size - self._left_out
-            position = begin + kept
-            yield KeptFrame(payload=bytes(self.rest[begin:position]), left_out=self._left_out)
-            self._left_out = 0
-        del self.rest[:position]
+        if not (lost or left_out or self.buffer) and self.is_found and self._is_frame(data):
+            self.last_ms = at_ms
+            size = len(data) - _SIZE_BYTES
+            kept = min(size, self.kept_of(data[_SIZE_BYTES : _SIZE_BYTES + self.head_bytes]))
+            yield KeptFrame(data[_SIZE_BYTES : _SIZE_BYTES + kept], size - kept)
+            return
+        if left_out and not self.to_skip and self._begins(is_cut=True):
+            self.kept = min(self.kept, len(self.buffer) - _SIZE_BYTES)
+            self.to_skip = self.size - self.kept
+        skipped = min(left_out, self.to_skip)
+        if lost > self.to_skip:
+            self._lose(lost, at_ms)
+        elif lost and self.resync is not None:
+            self.resync.lose(lost)
+            skipped = lost
+        if self.to_skip:
+            from_data = min(self.to_skip - skipped, len(data))
+            data = data[from_data:]
+            self.to_skip -= skipped + from_data
+            if self.to_skip:
+                return
+            yield self._whole(at_ms)
+        self.buffer += data
+        yield from self._whole_frames(at_ms)
+
+    def end(self) -> None:
+        """Count the bytes of an incomplete frame as skipped, unless only its unneeded rest is missing."""
+        if not self.to_skip:
+            self._skip(len(self.buffer))
 
     def _is_frame(self, data: bytes) -> bool:
         """Return whether a piece is exactly one frame, as most are. Such a piece need not be put together."""
         size = len(data) - _SIZE_BYTES
-        is_possible = self.announced is None and self.least <= size <= self.most
-        return is_possible and size == int.from_bytes(data[:_SIZE_BYTES], "big")
+        return self.least <= size <= self.most and size == int.from_bytes(data[:_SIZE_BYTES], "big")
+
+    def _whole_frames(self, at_ms: float) -> Iterator[KeptFrame]:
+        while self.is_found or self._found(at_ms):
+            if self.size < 0 and not self._begins():
+                if self.is_found or self.announced is not None:
+                    return
+                # Nothing begins here, whatever the search says of it.
+                self._miss(at_ms)
+                self._skip(1)
+                continue
+            there = len(self.buffer) - _SIZE_BYTES
+            if there < self.kept:
+                return
+            extra = min(there, self.size) - self.kept
+            self.to_skip = self.size - self.kept - extra
+            del self.buffer[_SIZE_BYTES + self.kept : _SIZE_BYTES + self.kept + extra]
+            if self.to_skip:
+                return
+            yield self._whole(at_ms)
+
+    def _whole(self, at_ms: float) -> KeptFrame:
+        self.last_ms = at_ms
+        end = _SIZE_BYTES + self.kept
+        frame = KeptFrame(bytes(self.buffer[_SIZE_BYTES:end]), self.size - self.kept)
+        del self.buffer[:end]
+        self.size = -1
+        return frame
+
+    def _begins(self, *, is_cut: bool = False) -> bool:
+        """Read the head of the frame in the buffer; return False if it is incomplete or not a valid head."""
+        if len(self.buffer) < _SIZE_BYTES:
+            return False
+        size = int.from_bytes(self.buffer[:_SIZE_BYTES], "big", signed=True)
+        if not self.least <= size <= self.most:
+            self.is_found = False
+            self.announced = size if self.resync is None else None
+            return False
+        if len(self.buffer) - _SIZE_BYTES < min(size, self.head_bytes) and not is_cut:
+            return False
+        self.size = size
+        head = bytes(self.buffer[_SIZE_BYTES : _SIZE_BYTES + self.head_bytes])
+        self.kept = min(size, self.kept_of(head))
+        return True
+
+    def _lose(self, count: int, at_ms: float) -> None:
+        if self.resync is not None:
+            self.resync.lose(count)
+        self._skip(len(self.buffer))
+        self.size, self.to_skip, self.is_found = -1, 0, False
+        self._miss(at_ms)
+
+    def _skip(self, count: int) -> None:
+        if count and self.resync is not None:
+            self.resync.skip(count)
+            del self.buffer[:count]
+
+    def _miss(self, until_ms: float) -> None:
+        if self.resync is not None:
+            self.resync.miss(self.last_ms, until_ms)
+
+    def _found(self, at_ms: float) -> bool:
+        """Search for the start of a frame, skip the bytes before it, and return whether there is one."""
+        if not self.buffer or self.resync is None:
+            return False
+        place, is_begin = self.resync.search(bytes(self.buffer))
+        if place:
+            self._miss(at_ms)
+        self._skip(place)
+        self.is_found = is_begin
+        return is_begin
 
 
-def request_assembler() -> Assembler:
-    """Return an assembler for a client's requests."""
-    return Assembler(least=_REQUEST_HEAD_BYTES, most=REQUEST_BYTES_MAX)
+def request_cutter(**reading: Any) -> FrameCutter:  # noqa: ANN401 - they are the fields of a `FrameCutter`
+    """Return a cutter for a client's requests."""
+    return FrameCutter(least=_REQUEST_HEAD_BYTES, most=REQUEST_BYTES_MAX, **reading)
 
 
-def response_assembler() -> Assembler:
-    """Return an assembler for a broker's responses."""
-    return Assembler(least=_SIZE_BYTES, most=RESPONSE_BYTES_MAX)
+def response_cutter(**reading: Any) -> FrameCutter:  # noqa: ANN401 - likewise
+    """Return a cutter for a broker's responses."""
+    return FrameCutter(least=_SIZE_BYTES, most=RESPONSE_BYTES_MAX, **reading)
 
 
 class RequestHead(NamedTuple):
@@ -109,35 +232,37 @@ def request_head(payload: bytes) -> RequestHead:
     )
 
 
-def read_request(head: RequestHead, frame: KeptFrame) -> Decoded:
+def read_request(api: str, version: int, frame: KeptFrame) -> Decoded:
     """Decode a whole request.
 
     Raises:
         WireError: it is not a request, was not recorded whole, or is of an unknown API or version.
     """
-    payload = _whole(head, frame)
-    assert head.api is not None
+    if not api:
+        raise WireError(f"no API is known by the key {_HEAD.unpack_from(frame.payload)[0]}")
+    payload = _whole(frame)
     if len(payload) > _REMEMBERED_BYTES_MAX:
-        return decode_request(head.api, head.version, payload)
+        return decode_request(api, version, payload)
     anonymous = payload[: _CORRELATION_ID.start] + _NO_CORRELATION_ID + payload[_CORRELATION_ID.stop :]
-    return _remembered_request(head.api, head.version, anonymous)
+    return _remembered_request(api, version, anonymous)
 
 
-def read_response(head: RequestHead, frame: KeptFrame) -> Decoded:
-    """Decode a whole response to the request with this head.
+def read_response(api: str, version: int, frame: KeptFrame) -> Decoded:
+    """Decode a whole response to a request of this API and version.
 
     Raises:
         WireError: it is not a response, was not recorded whole, or is of an unknown API or version.
     """
-    payload = _whole(head, frame)
-    assert head.api is not None
+    if not api:
+        raise WireError("no API is known by the key of its request")
+    payload = _whole(frame)
     try:
-        return _read_response(head.api, head.version, payload)
+        return _read_response(api, version, payload)
     except WireError:
-        if head.api != _NEGOTIATION or head.version == 0:
+        if api != _NEGOTIATION or version == 0:
             raise
         # A broker answers a version that it does not support with a response of version 0. Source: KIP-511.
-        return _read_response(head.api, 0, payload)
+        return _read_response(api, 0, payload)
 
 
 def _read_response(api: str, version: int, payload: bytes) -> Decoded:
@@ -146,9 +271,7 @@ def _read_response(api: str, version: int, payload: bytes) -> Decoded:
     return _remembered_response(api, version, _NO_CORRELATION_ID + payload[_SIZE_BYTES:])
 
 
-def _whole(head: RequestHead, frame: KeptFrame) -> bytes:
-    if head.api is None:
-        raise WireError(f"no API is known by the key {head.key}")
+def _whole(frame: KeptFrame) -> bytes:
     if frame.left_out:
         size = len(frame.payload) + frame.left_out
         raise WireError(f"of {size} bytes the first {len(frame.payload)} were kept")

@@ -13,6 +13,7 @@ from os import SEEK_CUR
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
+from harness.trace.plain_files import open_plain
 from harness.trace.schema import TraceError
 
 JOURNAL: Final = "journal.bin"
@@ -41,8 +42,6 @@ class Kind(IntEnum):
     """A `Remark`, JSON, ahead of the bytes that it is about."""
     CLOSED = 7
     """A `Closing`, JSON: who ended the connection and how. Entries in flight may still come after it."""
-    GONE = 8
-    """The connection has no more entries. No file contains this; readers of captures produce it."""
 
 
 _KINDS: Final = {int(each): each for each in Kind}
@@ -155,7 +154,7 @@ def open_journal(path: Path) -> BinaryIO:
         TraceError: the file is missing, or is not a journal.
     """
     try:
-        file = path.open("rb")
+        file = open_plain(path)
     except FileNotFoundError as error:
         raise TraceError(f"{path}: there is no such file") from error
     if file.read(len(MAGIC)) != MAGIC:

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 Address: TypeAlias = tuple[str, int]
 
 BOOTSTRAP: Final = "bootstrap"
-_BACKLOG: Final = 1024
+BACKLOG: Final = 1024
 _BROKERS_MAX: Final = 512
 """The most ports for brokers in a conversation: more would exhaust the files that may be open."""
 
@@ -74,7 +74,7 @@ class ListenerGroup:
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         if len(self._by_address) >= _BROKERS_MAX:
             raise OSError(errno.EMFILE, f"more than {_BROKERS_MAX} brokers are advertised")
-        acceptor = socket.create_server((self.host, port), family=family, backlog=_BACKLOG)
+        acceptor = socket.create_server((self.host, port), family=family, backlog=BACKLOG)
         acceptor.settimeout(0)
         listener = Listener(acceptor=acceptor, conversation=self, broker=broker, addresses=addresses)
         self.opened(listener)

@@ -14,23 +14,22 @@ from typing import Final, TypeAlias
 from harness import __version__
 from harness.capacity import machine
 from harness.invariants import Violation
+from harness.invariants.blame import Refusal
 from harness.invariants.stored import checker_for, keep
 from harness.results.exit_code import ENDED_COMPLETE
-from harness.tap.completeness import refuse_cut_short
-from harness.tap.following import Follower
+from harness.runner.recorder import header_of
 from harness.tap.journal import JOURNAL
 from harness.tap.listeners import parse_address
-from harness.tap.reading import events_of_journal
+from harness.tap.reading import Follower, events_of_journal, refuse_cut_short
 from harness.tap.tap import Tap, TapError
 from harness.targets.base.ending import to_its_end
-from harness.targets.base.interface import Broker, BrokerDescription, Target, TargetError
+from harness.targets.base.interface import Broker, Target, TargetError
 from harness.targets.base.nonsense import blaming_target
 from harness.targets.secured.security import PLAINTEXT
-from harness.trace.events import TARGET_LOST, EventKind, RunFooter, RunHeader, RunKind, TraceHeader
+from harness.trace.events import TARGET_LOST, EventKind, RunFooter, RunHeader, RunKind
 from harness.trace.files import EventWriter, RunFolder
-from harness.trace.formats import FORMAT_VERSION, config_digest
+from harness.trace.formats import FORMAT_VERSION
 from harness.trace.schema import TraceError
-from harness.wire.schema import API_NAMES
 
 Tell: TypeAlias = Callable[[str], None]
 """Called with a line that people should read now."""
@@ -63,6 +62,8 @@ class TappedRun:
     footer: RunFooter
     request_count: int
     violations: tuple[Violation, ...]
+    refusals: tuple[Refusal, ...]
+    """What clients were refused, with the causes."""
 
 
 async def tap_target(
@@ -89,8 +90,9 @@ async def tap_target(
         broker = await plan.target.start(broker_config={}, directory=folder.logs(name), progress=tell)
     try:
         began()
-        header = _trace_header(plan, broker.description, (time.monotonic() - began_s) * 1000)
-        folder.write_headers(name, [header])
+        header = header_of(plan.run_id, name, broker.description, (time.monotonic() - began_s) * 1000)
+        notes = (*header.notes, f"tapped at {plan.listen}")
+        folder.write_headers(name, [dataclasses.replace(header, notes=notes)])
         began_s = time.monotonic()
         ended = await _tap(plan, folder, broker, stop, tell)
         drive_ms = (time.monotonic() - began_s) * 1000
@@ -105,7 +107,7 @@ async def _tap(plan: TapPlan, folder: RunFolder, broker: Broker, stop: asyncio.E
     if ":" not in bootstrap:
         raise TargetError(f"{plan.target.spec} listens nowhere ({bootstrap}); tap one that has a port")
     name = plan.target.name
-    directory = folder.events(name).parent
+    directory = folder.of_target(name)
     secured = is_secured(plan, broker)
     with Tap(bootstrap, directory, listen=plan.listen, advertise=plan.advertise, is_secured=secured) as tap:
         tell(f"tapping {plan.target.spec}: clients find it at {tap.bootstrap_servers}")
@@ -172,7 +174,7 @@ def finish_later(folder: RunFolder) -> TappedRun:
 
 
 def _journal(folder: RunFolder, target: str) -> Path:
-    journal = folder.events(target).parent / JOURNAL
+    journal = folder.of_target(target) / JOURNAL
     if not journal.exists():
         raise TraceError(f"{folder.path}: {target} has no {JOURNAL}; this is not a run of a tap")
     return journal
@@ -189,6 +191,7 @@ def finish(folder: RunFolder, *, ended: str, drive_ms: float = 0.0) -> TappedRun
     requests = 0
     conversations: set[str] = set()
     found: list[Violation] = []
+    refusals: list[Refusal] = []
     for target in folder.targets():
         journal = _journal(folder, target)
         checker = checker_for(folder.read_headers(target))
@@ -201,7 +204,9 @@ def finish(folder: RunFolder, *, ended: str, drive_ms: float = 0.0) -> TappedRun
                 counts[target] = counts.get(target, 0) + 1
                 requests += event.kind == EventKind.REQUEST
                 conversations.add(event.scenario_id)
+        refusals += checker.refusals
     keep(folder, found)
+    folder.pack_logs()
     footer = RunFooter(
         run_id=header.run_id,
         finished_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -211,7 +216,13 @@ def finish(folder: RunFolder, *, ended: str, drive_ms: float = 0.0) -> TappedRun
         event_counts=json.dumps(counts),
     )
     folder.write_footer(footer)
-    return TappedRun(folder=folder, footer=footer, request_count=requests, violations=tuple(found))
+    return TappedRun(
+        folder=folder,
+        footer=footer,
+        request_count=requests,
+        violations=tuple(found),
+        refusals=tuple(refusals),
+    )
 
 
 def _run_header(plan: TapPlan) -> RunHeader:
@@ -229,29 +240,4 @@ def _run_header(plan: TapPlan) -> RunHeader:
         machine=f"{system}, {machine().cores} cores, Python {platform.python_version()}",
         command=plan.command,
         kind=RunKind.TAP.value,
-    )
-
-
-def _trace_header(plan: TapPlan, description: BrokerDescription, start_ms: float) -> TraceHeader:
-    broker_config = json.dumps(dict(description.broker_config), sort_keys=True)
-    ranges = {
-        API_NAMES.get(each.api_key, str(each.api_key)): [each.min_version, each.max_version]
-        for each in description.api_ranges
-    }
-    return TraceHeader(
-        run_id=plan.run_id,
-        target=plan.target.name,
-        spec=description.spec,
-        version=description.version,
-        image=description.image,
-        profile=description.profile,
-        implementation=description.implementation,
-        bootstrap=description.bootstrap,
-        broker_config=broker_config,
-        config_digest=config_digest(broker_config),
-        api_ranges=json.dumps(ranges),
-        notes=(*description.notes, f"tapped at {plan.listen}"),
-        oracle=None,
-        started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        start_ms=start_ms,
     )

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -14,6 +14,7 @@ from typing import Final, Self
 from harness.tap.journal import JOURNAL
 from harness.tap.listeners import parse_address, parse_addresses
 from harness.tap.reading import events_of_journal
+from harness.targets.secured.properties import configured_properties
 from harness.trace.events import Event
 from harness.trace.schema import json_object
 
@@ -73,7 +74,7 @@ class Tap:
         self._is_stopped = False
         self._unread = b""
         arguments = (bootstrap, listen, advertised, prefix, "secured" if is_secured else "")
-        self._link, self._process = self._started(*arguments)
+        self._link, self._process = self._started(arguments, configured_properties() if is_secured else {})
         self._link.settimeout(_START_TIMEOUT_S)
         try:
             self._bootstrap_servers = self.conversation(CONVERSATION)
@@ -81,20 +82,29 @@ class Tap:
             self.stop()
             raise
 
-    def _started(self, *arguments: str) -> tuple[socket.socket, "subprocess.Popen[bytes]"]:
-        """Start the process; return the link to it, and the process."""
+    def _started(
+        self, arguments: Iterable[str], security: Mapping[str, str]
+    ) -> tuple[socket.socket, "subprocess.Popen[bytes]"]:
+        """Start the process, and send it the properties of secured connections, which nobody else can read.
+
+        Returns:
+            The link to it, and the process.
+        """
         link, theirs = socket.socketpair()
         with theirs, self._log.open("wb") as log:
             command = [str(theirs.fileno()), str(self.journal.resolve()), *arguments]
             process = subprocess.Popen(  # noqa: S603 - our own module, no shell
                 [sys.executable, "-m", "harness.tap.carrier", *command],
                 cwd=_ROOT,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
             )
+        assert process.stdin is not None
+        with process.stdin, contextlib.suppress(BrokenPipeError):  # a process that has ended is found later
+            process.stdin.write(json.dumps(dict(security)).encode())
         return link, process
 
     @property

@@ -9,6 +9,7 @@ from typing import Final
 
 from harness.suggestions import close_to
 from harness.targets.base.interface import Target, TargetError
+from harness.targets.external.stated import Stated
 from harness.targets.external.target import EXTERNAL_TIMEOUT_MS, ExternalTarget
 from harness.targets.jars.published import PUBLISHED, TABLE_DATE, newest_patch
 from harness.targets.jars.resolved import LATEST, release_of
@@ -48,9 +49,16 @@ _NODE_COUNT_MAX: Final = 5
 class _Options:
     profile: str | None
     start_timeout_ms: float | None
+    stated: Stated
 
 
-def parse_target(spec: str, *, profile: str | None = None, start_timeout_ms: float | None = None) -> Target:
+def parse_target(
+    spec: str,
+    *,
+    profile: str | None = None,
+    start_timeout_ms: float | None = None,
+    stated: Stated | None = None,
+) -> Target:
     """Return the target that a spec names.
 
     Args:
@@ -58,6 +66,7 @@ def parse_target(spec: str, *, profile: str | None = None, start_timeout_ms: flo
         profile: the reference's profile to compare the target with; by default a version's own, or a
             guess for a broker that does not report its version.
         start_timeout_ms: how long a broker may take to get ready; by default the time for its kind.
+        stated: what is stated about a broker that runs already.
 
     Raises:
         TargetError: the spec names no target; the message lists the valid forms.
@@ -73,7 +82,8 @@ def parse_target(spec: str, *, profile: str | None = None, start_timeout_ms: flo
         raise TargetError(f"{spec!r} is not a target; {_meant(spec, kind)}choose from {_forms()}")
     if separator and not rest:
         raise TargetError(f"{spec!r} ends where something is missing; there is {_forms()}")
-    return parse(spec, rest, _Options(profile=profile, start_timeout_ms=start_timeout_ms))
+    options = _Options(profile=profile, start_timeout_ms=start_timeout_ms, stated=stated or Stated())
+    return parse(spec, rest, options)
 
 
 def _meant(spec: str, kind: str) -> str:
@@ -182,6 +192,7 @@ def _external(spec: str, rest: str, options: _Options) -> Target:
         profile=options.profile,
         timeout_ms=options.start_timeout_ms or EXTERNAL_TIMEOUT_MS,
         security=configured_security(),
+        stated=options.stated,
     )
 
 

@@ -9,11 +9,11 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from harness.bench.slow_timers import PACKAGE, faulty_copy
 from harness.orchestration.run import CompletedRun
 from harness.results.answer_impact import impact_of
 from harness.targets.reference.tcp import REFERENCE_ROOT, ReferenceTcpTarget
 from harness.tests.completed_runs import completed_run
+from harness.tests.slow_timers import PACKAGE, faulty_copy
 
 HANDOVER: Final = "consumer_groups/reconciliation/handover"
 """One member has all partitions, and another joins: the shortest way to see what the assignor moves."""

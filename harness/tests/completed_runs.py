@@ -1,10 +1,13 @@
 """Whole runs for tests: planned in a line, conducted in this process or in one that can be killed."""
 
+import io
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import tarfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -13,17 +16,18 @@ from pathlib import Path
 from typing import Final
 
 from harness.diff.model import Judgement
-from harness.orchestration.expectation_files import expectation_files
-from harness.orchestration.plan import RunPlan, parse_targets, select_scripts
+from harness.orchestration.plan import RunPlan, expectation_files, parse_targets, select_scripts
 from harness.orchestration.run import CompletedRun, orchestrate
 from harness.runner.drive import Limits
 from harness.scenario.registry import collect
-from harness.scenario.script import Script
+from harness.scenario.script import Script, script_to_json
 from harness.targets.base.conformance import CONFORMANCE_CONFIG, CONFORMANCE_TOPICS
 from harness.targets.base.interface import (
     Target,
 )
 from harness.tests.patience import wait_until
+from harness.trace.files import RunFolder
+from harness.trace.plain_files import read_plain
 from harness.verdict import Expectation
 
 CHECKOUT: Final = Path(__file__).resolve().parents[2]
@@ -53,6 +57,11 @@ def spread(one_of: int) -> list[str]:
     for scenario_id in sorted(catalogue()):
         by_suite[scenario_id.rpartition("/")[0]].append(scenario_id)
     return [each for suite in by_suite.values() for each in suite[::one_of]]
+
+
+def left_open() -> list[str]:
+    """Return the scenarios whose scripts accept several answers: there only a comparison decides."""
+    return [name for name, script in catalogue().items() if '"$one_of"' in json.dumps(script_to_json(script))]
 
 
 def plan_of(
@@ -93,6 +102,13 @@ def unexpected(run: CompletedRun) -> list[Judgement]:
 
 def outcomes(run: CompletedRun, target: str) -> dict[str, str]:
     return {each.scenario_id: each.outcome for each in run.checked.judgements if each.target == target}
+
+
+def logs_of(folder: RunFolder) -> Mapping[str, bytes]:
+    """Return what a run archived of its brokers' logs, by file."""
+    content = io.BytesIO(read_plain(folder.record / "logs.tar.zst"))
+    with tarfile.open(fileobj=content) as members:
+        return {each.name: file.read() for each in members if (file := members.extractfile(each))}
 
 
 def environment() -> dict[str, str]:

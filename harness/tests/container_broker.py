@@ -12,12 +12,12 @@ from harness.targets.base.interface import Breakpoint, BrokerSession, Role
 from harness.targets.containers.broker import ContainerBroker
 from harness.targets.containers.engine import OWNER_LABEL, SESSION_LABEL, engine
 from harness.targets.spec import parse_target
+from harness.tests.patience import NOW_OR_NEVER_S
 from harness.wire.codec import Fields
 
 SCALA: Final = "3.9.2"
 JAVA: Final = "4.3.1"
 STRANGER: Final[Fields] = {"group_id": "g", "generation_id": 0, "member_id": "m"}
-REPORTED_S: Final = 10.0
 ImageOf = Callable[[str], str]
 Play = Callable[[ContainerBroker, BrokerSession], Awaitable[None]]
 
@@ -92,7 +92,7 @@ async def still_has(session: BrokerSession, offset: int) -> None:
     The coordinator may be loading, and a Java coordinator tells what is below its partition's high watermark,
     which a new leader learns only when its followers next fetch.
     """
-    async with asyncio.timeout(REPORTED_S):
+    async with asyncio.timeout(NOW_OR_NEVER_S):
         while await fetched(session) != ("NONE", [offset]):
             await session.elapse(20)
 
@@ -103,6 +103,6 @@ async def knows_the_coordinator(session: BrokerSession) -> None:
     async def reported() -> str | None:
         return (await ask(session, "Heartbeat", 3, STRANGER, Role.FORMER)).text("error_code")
 
-    async with asyncio.timeout(REPORTED_S):
+    async with asyncio.timeout(NOW_OR_NEVER_S):
         while await reported() != "NOT_COORDINATOR":
             await session.elapse(20)

@@ -25,6 +25,7 @@ from harness.tests.completed_runs import Quiet, plan_of
 from harness.tests.damaged import damages
 from harness.tests.replayed import two_members
 from harness.tests.tapped import connected
+from harness.trace.plain_files import read_plain
 
 SUITE: Final = "classic/heartbeat/**"
 SCENARIO: Final = "classic/heartbeat/empty-group"
@@ -62,19 +63,23 @@ def _run(line: Line, *writes: str, needs_spark: bool = False) -> Verb:
     return Verb(damaged="shard-1", line=line, writes=writes, needs_spark=needs_spark)
 
 
-_REPORT: Final = ("--no-allure", "--archive")
+_REPORT: Final = ("--allure", "off", "--archive")
 VERBS: Final[Mapping[str, Verb]] = {
-    "invariants": _run(lambda run, _: ("invariants", run)),
+    "judge a run": _run(lambda run, _: ("judge", run)),
     "diff from": _run(lambda run, whole: ("diff", run, whole / "shard-2")),
     "diff to": _run(lambda run, whole: ("diff", whole / "shard-2", run)),
     "gate": _run(lambda run, _: ("gate", run), "shard-1/gate.md"),
     "gate baseline": _run(lambda run, whole: ("gate", whole / "shard-2", "--baseline", run)),
-    "merge": _run(
-        lambda run, whole: ("merge", run, whole / "shard-2", "--out", run.parent / "merged"),
-        "merged/judgements.jsonl",
-        "merged/scripts.json",
-        "merged/clauses.jsonl",
-        "merged/traces/*/*.json*",
+    "report joined": _run(
+        lambda run, whole: (
+            *("report", run, whole / "shard-2", "--out", run.parent / "merged"),
+            *(*_REPORT, run.parent / "runs"),
+        ),
+        "merged/record/judgements.jsonl.zst",
+        "merged/record/scripts.json.zst",
+        "merged/record/clauses.jsonl.zst",
+        "merged/record/traces/*/*.json*",
+        needs_spark=True,
     ),
     "run baseline": _run(
         lambda run, _: (
@@ -82,15 +87,16 @@ VERBS: Final[Mapping[str, Verb]] = {
             *("--baseline", run, SCENARIO),
         )
     ),
-    "coverage": Verb(
-        damaged="reported", line=lambda run, _: ("coverage", run, "--minimum", "0"), needs_spark=True
+    "list": Verb(
+        damaged="reported",
+        line=lambda run, _: ("list", "--coverage", run, "--minimum", "0"),
+        needs_spark=True,
     ),
-    "loading-table": Verb(damaged="loading", line=lambda run, _: ("loading-table", run)),
     "expect prune": _run(lambda run, _: ("expect", "prune", run)),
     "clients into": Verb(
         damaged="shard-1",
         line=lambda run, _: ("clients", "--into", run, "--target", "reference-tcp", *CLIENTS),
-        writes=("shard-1/clients/judgement.json",),
+        writes=("shard-1/clients/record/judgement.json.zst",),
         varies=r"\d+ answers compared|\"duration_s\": [\d.]+",
     ),
     "report": _run(
@@ -118,20 +124,19 @@ VERBS: Final[Mapping[str, Verb]] = {
         says="no history: the archive",
         needs_spark=True,
     ),
-    "archive: matrix": Verb(
+    "archive: diff": Verb(
         damaged="runs",
         line=lambda runs, _: (
-            *("matrix", "--versions", "", "--target", "reference:3.9.2", "--target", "reference:4.4.0"),
-            *("--archive", runs, "--out", runs.parent / "matrices", "--run-id", "matrix", SCENARIO),
+            *("diff", "--versions", "", "--target", "reference:3.9.2", "--target", "reference:4.4.0"),
+            *("--out", runs.parent, "--run-id", "matrix", SCENARIO),
         ),
         says="no history: the archive",
         needs_spark=True,
     ),
-    "tap: invariants": Verb(damaged=RUN, line=lambda run, _: ("invariants", run)),
-    "tap: replay": Verb(damaged=RUN, line=lambda run, _: ("replay", run)),
+    "tap: judge": Verb(damaged=RUN, line=lambda run, _: ("judge", run)),
     "tap: report": Verb(damaged=RUN, line=lambda run, _: ("report", run), writes=(f"{RUN}/index.html",)),
     "tap: finish": Verb(damaged=RUN, line=lambda run, _: ("tap", "--finish", run)),
-    "clients: replay": Verb(damaged="clients", line=lambda run, _: ("replay", run)),
+    "clients: judge": Verb(damaged="clients", line=lambda run, _: ("judge", run)),
     "clients: report": Verb(
         damaged="clients", line=lambda run, _: ("report", run), writes=("clients/summary.md",)
     ),
@@ -172,7 +177,7 @@ def folders(directory: Path, needed: frozenset[str] = frozenset({"shard-1"})) ->
 
 
 def _reported(directory: Path) -> None:
-    _made("run", "--out", directory, "--run-id", "reported", "--no-allure", SCENARIO)
+    _made("run", "--out", directory, "--run-id", "reported", "--allure", "off", SCENARIO)
     shutil.rmtree(directory / "runs")
 
 
@@ -265,7 +270,9 @@ def examine(name: str, whole: Path, *, seed: int, count: int) -> Row:
 def _answer(verb: Verb, run: Path, found: tuple[int, str]) -> tuple[int, str]:
     """Return the exit code, and all that a verb found, without times and places."""
     code, said = found
-    written = [path.read_text(errors="replace") for each in verb.writes for path in run.parent.glob(each)]
+    written = [
+        read_plain(path).decode(errors="replace") for each in verb.writes for path in run.parent.glob(each)
+    ]
     text = "\n".join([_PROGRESS.sub("", said).strip(), *sorted(written)])
     return code, re.sub(verb.varies, "", _BEAT.sub("", _TIMES.sub("", text)))
 

@@ -1,18 +1,21 @@
 """What may become of a folder on disk: its files, and single values within them."""
 
 import json
+import os
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from harness.trace.plain_files import COMPRESSED, read_plain, zstd
+
 _DEEP: Final = 100_000
 _DEEP_BUT_READ: Final = 900
 """As deep as Python's own reader still goes."""
-_RECORDS: Final = (".json", ".jsonl")
-_PATTERNS: Final = ("*.json", "*.jsonl", "journal*", "*.parquet", "*.pcap")
-_REPORTS: Final = frozenset({"allure-report", "allure-results", "data"})
+_RECORDS: Final = frozenset({".json", ".jsonl"})
+_PATTERNS: Final = ("*.json", "*.jsonl", "*.zst", "journal*", "*.parquet", "*.pcap")
+_REPORTS: Final = frozenset({"data"})
 """Folders that a report writes, and nobody reads again."""
 
 
@@ -41,7 +44,7 @@ def damages(folder: Path, *, seed: int, count: int) -> list[Damage]:
     found = list(_structural(files))
     if len(found) > count:
         return chance.sample(found, count)
-    records = [each for each in files if each.suffix in _RECORDS]
+    records = [each for each in files if not _RECORDS.isdisjoint(each.suffixes)]
     for number in range(count - len(found)):
         file = chance.choice(records or files)
         changer = _value_changer if records else _byte_changer
@@ -54,11 +57,16 @@ def _structural(files: list[Path]) -> Iterator[Damage]:
     for file in files:
         for name, change in _OF_FILES.items():
             yield Damage(f"{name} {file}", _changing(file, change), is_structural=True)
-        if file.suffix == ".jsonl":
-            yield Damage(f"a line less {file}", _changing(file, _without_last_line), is_structural=True)
+            if file.suffix == COMPRESSED:
+                yield Damage(f"{name}, as stored, {file}", _changing_bytes(file, change), is_structural=True)
+        for name, put in SPECIAL.items():
+            yield Damage(f"{name} {file}", _replacing(file, put), is_structural=True)
+        if ".jsonl" in file.suffixes:
+            yield Damage(f"a line less {file}", _changing(file, without_last_line), is_structural=True)
 
 
-def _without_last_line(content: bytes) -> bytes:
+def without_last_line(content: bytes) -> bytes:
+    """Return lines but for the last."""
     return b"".join(content.splitlines(keepends=True)[:-1])
 
 
@@ -76,7 +84,20 @@ _OF_FILES: Final[Mapping[str, Callable[[bytes], bytes | None]]] = {
 }
 
 
+def rewrite(path: Path, change: Callable[[bytes], bytes | None]) -> None:
+    """Change what is in a file, which is compressed again if it was; None deletes it."""
+    content = change(read_plain(path))
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(zstd.compress(content) if path.suffix == COMPRESSED else content)
+
+
 def _changing(file: Path, change: Callable[[bytes], bytes | None]) -> Callable[[Path], object]:
+    return lambda folder: rewrite(folder / file, change)
+
+
+def _changing_bytes(file: Path, change: Callable[[bytes], bytes | None]) -> Callable[[Path], object]:
     def damage(folder: Path) -> None:
         path = folder / file
         content = change(path.read_bytes())
@@ -84,6 +105,23 @@ def _changing(file: Path, change: Callable[[bytes], bytes | None]) -> Callable[[
             path.unlink()
         else:
             path.write_bytes(content)
+
+    return damage
+
+
+SPECIAL: Final[Mapping[str, Callable[[Path], object]]] = {
+    "a pipe": os.mkfifo,
+    "a device": lambda path: path.symlink_to("/dev/zero"),
+    "a folder": lambda path: path.mkdir(),
+    "a link to nothing": lambda path: path.symlink_to("nothing"),
+}
+"""What may stand where a file belongs."""
+
+
+def _replacing(file: Path, put: Callable[[Path], object]) -> Callable[[Path], object]:
+    def damage(folder: Path) -> None:
+        (folder / file).unlink()
+        put(folder / file)
 
     return damage
 

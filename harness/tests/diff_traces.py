@@ -13,7 +13,15 @@ from harness.scenario.conversation import Conversation
 from harness.scenario.script import Receive, Script, Send, StayParked
 from harness.scenario.values import Pattern
 from harness.tests.made_events import BARE
-from harness.trace.canonical import Canonicaliser, FieldValue, canonical_json, digest, fields_json
+from harness.trace.canonical import (
+    Canonicaliser,
+    FieldValue,
+    Observed,
+    canonical_json,
+    digest,
+    fields_json,
+    member_prefixes,
+)
 from harness.trace.events import Event, EventKind
 
 Fields = Mapping[str, FieldValue]
@@ -105,13 +113,17 @@ class _Telling:
     group_id: str
     answers: list[Fields | None]
     events: list[Event] = field(default_factory=list)
+    observed: dict[int, Observed] = field(default_factory=dict)
 
     def tell(self) -> tuple[Event, ...]:
         bindings = Bindings(groups={"main": self.group_id})
-        canonicaliser = Canonicaliser(groups={self.group_id: "main"})
+        prefixes = [(sheet.name, sheet.client_id) for sheet in self.script.actors]
+        prefixes += [(sheet.name, sheet.group_instance_id) for sheet in self.script.actors]
+        canonicaliser = Canonicaliser(groups={self.group_id: "main"}, actors=member_prefixes(prefixes))
         for index, step in enumerate(self.script.steps):
             if isinstance(step, Send):
                 sent: Mapping[str, Pattern] = bindings.resolve_fields(step.fields)
+                canonicaliser.asked(actor=step.actor, api=step.api, fields=sent)
                 self._event(index, EventKind.REQUEST, step, fields=fields_json(sent))  # type: ignore[arg-type] # resolved
             elif isinstance(step, StayParked):
                 assert self.answers.pop(0) is None
@@ -120,17 +132,18 @@ class _Telling:
                 answer = self.answers.pop(0)
                 assert answer is not None
                 bindings.learn(step=index, actor=step.actor, api=step.api, fields=answer)
-                canonical = canonicaliser.canonical(actor=step.actor, api=step.api, fields=answer)
-                text = canonical_json(canonical)
-                self._event(
-                    index,
-                    EventKind.RESPONSE,
-                    step,
-                    fields=fields_json(answer),
-                    canonical=text,
-                    elapsed_ms=120.0,
-                )
-        return tuple(self.events)
+                answered = canonicaliser.observe(actor=step.actor, api=step.api, fields=answer)
+                self.observed[len(self.events)] = answered
+                self._event(index, EventKind.RESPONSE, step, fields=fields_json(answer), elapsed_ms=120.0)
+        canonicaliser.settle()
+        return tuple(self._named(each, canonicaliser) for each in self.events)
+
+    def _named(self, event: Event, canonicaliser: Canonicaliser) -> Event:
+        if event.sequence not in self.observed:
+            return event
+        canonical = canonical_json(canonicaliser.form(self.observed[event.sequence]))
+        named = digest(event.kind, event.api, event.api_version, canonical)
+        return replace(event, canonical=canonical, digest=named)
 
     def _event(
         self,
@@ -139,7 +152,6 @@ class _Telling:
         step: Send | Receive | StayParked,
         *,
         fields: str | None = None,
-        canonical: str | None = None,
         elapsed_ms: float | None = None,
     ) -> None:
         spoken = None if isinstance(step, StayParked) else step
@@ -161,8 +173,8 @@ class _Telling:
                 elapsed_ms=elapsed_ms,
                 raw="00",
                 fields=fields,
-                canonical=canonical,
-                digest=digest(kind.value, api, version, canonical),
+                canonical=None,
+                digest=digest(kind.value, api, version, None),
                 reencodes=True if kind == EventKind.RESPONSE else None,
             )
         )

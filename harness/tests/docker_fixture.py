@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.images.kafka import build_image
 from harness.targets.base.interface import TargetError
 from harness.targets.containers.engine import engine
 from harness.targets.containers.image import find_image, parse_image
 from harness.targets.jars.resolved import kafka_jars
+from harness.tests.images.kafka import build_image
 from harness.tests.skipped import skip_without
 
 

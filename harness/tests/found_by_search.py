@@ -1,6 +1,6 @@
 """Tell how many mutants a search finds: `python -m harness.tests.found_by_search mutants/mutants.jsonl`.
 
-The file is a record of `kafka-conformance mutate --out mutants`. Each mutant is searched for in a process of
+The file is a record of `tools/mutate.py --out mutants`. Each mutant is searched for in a process of
 its own, one after the other, for some seconds of processor time, in the profile in which a scenario killed
 it, or else runs it. Those that scenarios kill and those that they do not are counted apart; those that are
 listed as equivalent are left out.
@@ -26,8 +26,7 @@ from harness.mutants.model import Fate, Trial
 from harness.search.corpus import Corpus
 from harness.search.hunt import Cluster, Harvest, Hunt, Order, common_versions
 from harness.search.sides import Side
-from harness.targets.reference.target import reference_profile
-from harness.targets.reference.variants import VariantTarget
+from harness.targets.reference.variants import reference_of
 from harness.trace.files import read_records
 
 _SHRINKING_S: Final = 60
@@ -66,7 +65,7 @@ def profile_of(trial: Trial) -> str:
 
 def order_of(mutant: str, profile: str, seed: int) -> Order:
     """Return the order of a search for a mutant, without an end."""
-    one = VariantTarget(reference_profile(profile))
+    one = reference_of(profile)
     return Order(
         target=one,
         against=one,
@@ -140,13 +139,13 @@ def report(results: Sequence[Sought], equivalent: int) -> Iterator[str]:
 
 
 async def _messages_read(profile: str) -> None:
-    side = Side(VariantTarget(reference_profile(profile)))
+    side = Side(reference_of(profile))
     await common_versions(side, side, of_one_release=True)
 
 
 def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("records", type=Path, help="mutants.jsonl of `kafka-conformance mutate --out`")
+    parser.add_argument("records", type=Path, help="mutants.jsonl of `tools/mutate.py --out`")
     parser.add_argument("--profile", help="search for all of them in this profile")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--limit", type=float, default=600.0, help="processor seconds for each mutant")

@@ -28,20 +28,24 @@ SIGNALS: Final[Mapping[str, Sequence[signal.Signals]]] = {
     "five times Ctrl-C": (signal.SIGINT,) * 5,
     "SIGTERM, then Ctrl-C": (signal.SIGTERM, signal.SIGINT),
 }
+ASKS: Final = "asks the broker"
 COMMANDS: Final[Mapping[str, tuple[Sequence[str], str]]] = {
     "run": (
         ("run", "--target", "{silent}", "--no-report", "--run-id", "run", "classic/heartbeat/*"),
-        "asking",
+        ASKS,
     ),
-    "clients": (("clients", "--client", "kafka-python", "--target", "{silent}", "--run-id", "run"), "asking"),
+    "clients": (
+        ("clients", "--client", "kafka-python", "--target", "{silent}", "--run-id", "run"),
+        ASKS,
+    ),
     "tap, not ready": (("tap", "--target", "{silent}", "--run-id", "run"), "asking"),
     "tap": (("tap", "--target", "reference-tcp", "--run-id", "run"), "clients find it at"),
-    "matrix": (
+    "diff": (
         (
-            *("matrix", "--versions", "", "--target", "reference:3.9", "--target", "{silent}"),
+            *("diff", "--versions", "", "--target", "reference:3.9", "--target", "{silent}"),
             *("--run-id", "run", "classic/heartbeat/*"),
         ),
-        "asking",
+        ASKS,
     ),
     "gate": (("gate", "{out}/no-run", "--config", "{pipe}"), ""),
 }
@@ -52,7 +56,7 @@ COMMANDS: Final[Mapping[str, tuple[Sequence[str], str]]] = {
 _BETWEEN_S: Final = 0.05
 _KEPT_OPEN: Final[list[int]] = []
 """Ends of pipes, which would let their readers go on if they were closed."""
-_TRACES: Final = frozenset({"run", "matrix", "tap"})
+_TRACES: Final = frozenset({"run", "diff", "tap"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +80,9 @@ def interrupted(command: str, signals: str) -> Ending:
         os.mkfifo(pipe)
         given = [each.format(silent=f"external:127.0.0.1:{port}", out=out, pipe=pipe) for each in line]
         with forked((*given, "--out", directory), out) as process:
-            if waits:
+            if waits == ASKS:
+                wait_until(lambda: is_asked(port), what=f"{command}: asks the broker")
+            elif waits:
                 wait_until(lambda: log.exists() and waits in log.read_text(), what=f"{command}: {waits}")
             else:
                 wait_until(lambda: _is_opened(pipe), what=f"{command}: opens its policy")
@@ -94,6 +100,12 @@ def interrupted(command: str, signals: str) -> Ending:
     return Ending(
         command=command, signals=signals, code=-1 if code is None else code, seconds=seconds, faults=faults
     )
+
+
+def is_asked(port: int) -> bool:
+    """Tell whether somebody has a connection to a port of this machine. Source: Linux, proc_net_tcp(5)."""
+    lines = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
+    return any(local.endswith(f":{port:04X}") and state == "01" for _, local, _, state, *_ in lines)
 
 
 def _is_opened(pipe: Path) -> bool:
@@ -120,8 +132,8 @@ def _faults(command: str, signals: str, code: int | None, said: str, run: Path) 
     if code not in wanted:
         found.append(f"exit code {code}")
     waits = COMMANDS[command][1]
-    if waits == "asking" and "is an external broker" not in said.partition(waits)[0]:
-        found.append("not said what is done to a broker of others before it was asked")
+    if waits == ASKS and "is an external broker" not in said:
+        found.append("not said what is done to a broker of others")
     if "Traceback" in said or "Exception ignored" in said:
         found.append(f"a traceback: {said.strip().splitlines()[-1]:.100}")
     is_kept = run.is_dir() and RunFolder(run).run_json.is_file()

@@ -51,7 +51,15 @@ class Trace:
     def control(self) -> None:
         self._add(EventKind.CONTROL, "ana", None, None, None)
 
-    def join(self, actor: str, generation: int, *, leader: str = "ana", instance: str | None = None) -> None:
+    def join(
+        self,
+        actor: str,
+        generation: int,
+        *,
+        leader: str = "ana",
+        instance: str | None = None,
+        session_timeout_ms: int = 10,
+    ) -> None:
         members = [{"member_id": each} for each in ("ana", "bob")] if actor == leader else []
         self.exchange(
             actor,
@@ -60,7 +68,7 @@ class Trace:
                 "member_id": actor,
                 "group_instance_id": instance,
                 "protocol_type": "consumer",
-                "session_timeout_ms": 10,
+                "session_timeout_ms": session_timeout_ms,
                 "rebalance_timeout_ms": 10,
             },
             {"generation_id": generation, "leader": leader, "member_id": actor, "members": members},

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
 _TYPES: Final[Mapping[str, Callable[[object], bool]]] = {
@@ -23,17 +24,20 @@ _KEYWORDS: Final = (
 
 def complaints(value: object, schema: Mapping[str, Any], root: Mapping[str, Any] | None = None) -> list[str]:
     """Say where a value does not obey a schema, and by which keyword."""
-    root = schema if root is None else root
+    return list(_complaints(value, schema, schema if root is None else root))
+
+
+def _complaints(value: object, schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[str]:
+    """Say it one by one: of a branch, the first is enough."""
     unknown = schema.keys() - _KEYWORDS
     assert not unknown, f"this reads no {sorted(unknown)}"
-    if "$ref" in schema:
-        return complaints(value, root["$defs"][schema["$ref"].removeprefix("#/$defs/")], root)
-    found = [*_of_value(value, schema, root)]
+    while "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
+    yield from _of_value(value, schema, root)
     if isinstance(value, dict):
-        found += _of_object(value, schema, root)
+        yield from _of_object(value, schema, root)
     if isinstance(value, list):
-        found += _of_array(value, schema, root)
-    return found
+        yield from _of_array(value, schema, root)
 
 
 def _of_value(value: object, schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[str]:
@@ -46,46 +50,32 @@ def _of_value(value: object, schema: Mapping[str, Any], root: Mapping[str, Any])
         yield f"{value!r:.60} is not as {schema['pattern']}"
     for keyword in ("anyOf", "oneOf"):
         branches: list[Mapping[str, Any]] = schema.get(keyword, [])
-        count = sum(_obeys(value, branch, root) for branch in branches)
-        if branches and (count == 0 or (keyword == "oneOf" and count > 1)):
+        obeyed = (branch for branch in branches if not any(_complaints(value, branch, root)))
+        count = len(list(islice(obeyed, 1 if keyword == "anyOf" else 2)))
+        if branches and count != 1:
             reported = min((complaints(value, branch, root) for branch in branches), key=len)
             yield f"{value!r:.60} obeys no branch of {keyword}: {reported}"
 
 
-def _obeys(value: object, schema: Mapping[str, Any], root: Mapping[str, Any]) -> bool:
-    """Say whether a value obeys a branch; a constant that differs tells at once, whatever else there is."""
-    while "$ref" in schema:
-        schema = root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
-    if isinstance(value, dict):
-        constants = {
-            name: each["const"] for name, each in schema.get("properties", {}).items() if "const" in each
-        }
-        if any(name in value and value[name] != constant for name, constant in constants.items()):
-            return False
-    return not complaints(value, schema, root)
-
-
-def _of_object(value: Mapping[str, object], schema: Mapping[str, Any], root: Mapping[str, Any]) -> list[str]:
+def _of_object(
+    value: Mapping[str, object], schema: Mapping[str, Any], root: Mapping[str, Any]
+) -> Iterator[str]:
     properties = schema.get("properties", {})
-    found = [f"lacks {name}" for name in schema.get("required", []) if name not in value]
+    rest = schema.get("additionalProperties", {})
+    yield from (f"lacks {name}" for name in schema.get("required", []) if name not in value)
+    if rest is False:
+        yield from (f"has {name}" for name in value if name not in properties)
     for name, item in value.items():
-        found += complaints(name, schema.get("propertyNames", {}), root)
-        rest = schema.get("additionalProperties", {})
+        yield from _complaints(name, schema.get("propertyNames", {}), root)
         if name in properties or rest is not False:
-            found += [f"{name}: {each}" for each in complaints(item, properties.get(name, rest), root)]
-        else:
-            found.append(f"has {name}")
-    return found
+            yield from (f"{name}: {each}" for each in _complaints(item, properties.get(name, rest), root))
 
 
-def _of_array(value: list[object], schema: Mapping[str, Any], root: Mapping[str, Any]) -> list[str]:
+def _of_array(value: list[object], schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[str]:
     firsts = schema.get("prefixItems", [])
-    found = [
-        f"has {len(value)} items"
-        for keyword, is_wrong in (("minItems", int.__lt__), ("maxItems", int.__gt__))
-        if keyword in schema and is_wrong(len(value), schema[keyword])
-    ]
+    for keyword, is_wrong in (("minItems", int.__lt__), ("maxItems", int.__gt__)):
+        if keyword in schema and is_wrong(len(value), schema[keyword]):
+            yield f"has {len(value)} items"
     for number, item in enumerate(value):
         below = firsts[number] if number < len(firsts) else schema.get("items", {})
-        found += [f"[{number}]: {each}" for each in complaints(item, below, root)]
-    return found
+        yield from (f"[{number}]: {each}" for each in _complaints(item, below, root))

@@ -1,4 +1,4 @@
-"""A pytest plug-in: tests leave no process behind.
+"""A pytest plug-in: tests leave no process behind, and no secrets in this one.
 
 At the end of a session whatever its tests started, however far down, has to be gone. It is found by a
 variable that it inherited, and by its parents; Linux alone tells of both.
@@ -11,9 +11,12 @@ import uuid
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 import pytest
+
+from harness.targets.secured.variables import forget_secrets
 
 _VARIABLE: Final = "KAFKA_CONFORMANCE_TEST_SESSION"
 _PROC: Final = Path("/proc")
@@ -25,9 +28,25 @@ _POLL_S: Final = 0.05
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give whatever is started from now on a sign of this session."""
+    """Give whatever is started from now on a sign of this session, and let it take signals.
+
+    What ignores a signal (nohup, a job in the background) would have all that it starts ignore it.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, _does_nothing)
     if not hasattr(config, "workerinput"):
         os.environ[_VARIABLE] = uuid.uuid4().hex
+
+
+def _does_nothing(_: int, __: FrameType | None) -> None:
+    """Ignore a signal; other than SIG_IGN, this is not inherited."""
+
+
+@pytest.fixture(autouse=True)
+def secrets_of_a_test_are_forgotten() -> Iterator[None]:
+    yield
+    forget_secrets()
 
 
 @pytest.hookimpl(trylast=True)

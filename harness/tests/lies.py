@@ -5,7 +5,6 @@ It prints how each command ended: exit code, time, most memory, and what was sai
 
 import argparse
 import fnmatch
-import json
 import os
 import signal
 import socket
@@ -20,6 +19,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final
 
+from harness.diff.model import Judgement
 from harness.results.exit_code import ExitCode
 from harness.tests.completed_runs import reference_server
 from harness.tests.forked_command import forked
@@ -36,6 +36,8 @@ from harness.tests.lying_broker import (
     serving,
     with_field,
 )
+from harness.trace.files import RunFolder, read_records
+from harness.trace.schema import TraceError
 from harness.wire.codec import Fields, encode_request
 
 CHOSEN: Final = ("classic/heartbeat/empty-group-id", "classic/heartbeat/empty-group")
@@ -81,6 +83,7 @@ def kinds() -> Mapping[str, Made]:
         "partition -1": _reported_by("Metadata", "partition_index", -1),
         "leader 2^31-1": _reported_by("Metadata", "leader_id", 2**31 - 1),
         "no brokers": _reported_by("Metadata", "brokers", []),
+        "a group of others": _reported_by("DescribeGroups", "group_id", "billing"),
     }
     for name, host in HOSTS.items():
         found[f"two brokers, host: {name}"] = _reported_by("Metadata", "brokers", _two_at(host, 9092))
@@ -209,11 +212,10 @@ def _faults(code: int, said: str) -> tuple[str, ...]:
 
 def _outcomes(run: Path, target: str) -> set[str]:
     try:
-        lines = (run / "judgements.jsonl").read_text().splitlines()
-    except OSError:
+        judged = read_records(Judgement, RunFolder(run).judgements)
+    except TraceError:
         return set()
-    judged = map(json.loads, lines)
-    return {each["outcome"] for each in judged if each["target"] == target}
+    return {each.outcome for each in judged if each.target == target}
 
 
 def _first_reported(said: str) -> str:

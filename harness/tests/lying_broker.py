@@ -266,6 +266,8 @@ OF_ANY_ANSWER: Final[Mapping[str, Callable[..., Lie]]] = {
     "zeros": partial(Lie, _whole(lambda old: sized(old[:4] + bytes(len(old))))),
     "a byte less": partial(Lie, _whole(lambda old: sized(old[:-1]))),
     "a byte more": partial(Lie, _whole(lambda old: sized(old + b"!"))),
+    "four billion elements": partial(Lie, _whole(lambda old: sized(old[:-1] + b"\xff\xff\xff\xff\x0f"))),
+    "two billion elements": partial(Lie, _whole(lambda old: sized(old[:-4] + b"\x7f\xff\xff\xff"))),
     "a wrong correlation id": partial(Lie, _whole(lambda old: sized(b"\0\0\x7f\xff" + old[4:]))),
     "twice": partial(Lie, _whole(lambda old: sized(old) * 2)),
     "an unknown error code": partial(Lie, _with_error(4711)),

@@ -7,7 +7,7 @@ from typing import Final
 
 from harness.scenario.script import Script
 from harness.targets.base.interface import BrokerDescription
-from harness.trace.events import Event, EventKind
+from harness.trace.events import Event, EventKind, TraceHeader
 from harness.trace.files import EventWriter
 
 BARE: Final = Event(
@@ -67,6 +67,20 @@ BARE_BROKER: Final = BrokerDescription(
     api_ranges=(),
 )
 """A broker of which nothing is known."""
+
+HEADER: Final = TraceHeader(
+    **dict.fromkeys(("run_id", "target", "spec", "implementation", "bootstrap", "config_digest"), "t"),
+    version=None,
+    image=None,
+    profile="4.4",
+    broker_config="{}",
+    api_ranges="{}",
+    notes=(),
+    oracle=None,
+    started_at="2026-01-01T00:00:00.000+00:00",
+    start_ms=0.0,
+)
+"""The header of a broker that says nothing, to vary."""
 
 
 def write_events(path: Path, events: Iterable[Event]) -> None:

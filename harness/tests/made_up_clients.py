@@ -2,23 +2,25 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from harness.clients.steps import Fact
 from harness.invariants import AtFault, Invariant, Violation
-from harness.results.client_files import ClientsFiles
 from harness.results.client_results import (
     ClientObservation,
     ClientResult,
+    ClientsFiles,
     Remark,
     ScriptOutcome,
     write_results,
 )
 from harness.results.replay_results import FINDINGS, ReplayFinding
+from harness.tests.made_events import HEADER
 from harness.trace.events import RunKind
-from harness.trace.files import write_records
+from harness.trace.files import append_line, write_records, write_whole
+from harness.trace.formats import FORMAT_VERSION
 from harness.verdict import Outcome
 
 EAGER, STATIC = "clients/rebalance/eager", "clients/static/crashes-and-returns"
@@ -48,7 +50,7 @@ def judgement(
 
 
 def mismatch(says: str, step: int = 2) -> Remark:
-    return Remark(step=step, text=STEPS[step], says=says)
+    return Remark(step=step, text=STEPS[step], says=says, about=says)
 
 
 def violation(detail: str, script_id: str, library: str, group_id: str = "group") -> Violation:
@@ -114,6 +116,7 @@ class MadeUpClients:
         ]
         run = {
             "run_id": "made-up",
+            "format_version": FORMAT_VERSION,
             "command": self.command,
             "libraries": self.libraries,
             "scripts": scripts,
@@ -121,26 +124,27 @@ class MadeUpClients:
             "kind": (RunKind.SOAK if self.soak_s else RunKind.CLIENTS).value,
         }
         (folder / "run.json").write_text(json.dumps(run))
-        (folder / "footer.json").write_text(json.dumps({"ended": self.ended}))
+        files = ClientsFiles(folder)
         for spec, name in ((KAFKA, KAFKA_NAME), (REFERENCE, REFERENCE_NAME)):
-            self._write_target(folder / name, spec, name)
-        write_results(ClientsFiles(folder), self.judgements)
+            self._write_target(files, spec, name)
+        write_whole(files.footer_json, json.dumps({"ended": self.ended}))
+        write_results(files, self.judgements)
         return folder
 
-    def _write_target(self, directory: Path, spec: str, name: str) -> None:
-        directory.mkdir()
-        record = {
-            "spec": spec,
-            "name": name,
-            "implementation": f"what {name} is",
-            "profile": "3.9.2",
-            "broker_config": {"offsets.topic.num.partitions": "8"},
-        }
-        (directory / "target.json").write_text(json.dumps(record))
-        outcomes = [self._outcome(each) for each in self.judgements]
-        (directory / "outcomes.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in outcomes))
+    def _write_target(self, files: ClientsFiles, spec: str, name: str) -> None:
+        header = replace(
+            HEADER,
+            target=name,
+            spec=spec,
+            implementation=f"what {name} is",
+            profile="3.9.2",
+            broker_config=json.dumps({"offsets.topic.num.partitions": "8"}),
+        )
+        files.write_headers(name, [header])
+        for each in self.judgements:
+            append_line(files.outcomes(name), json.dumps(self._outcome(each)))
         if name == KAFKA_NAME:
-            write_records(directory / FINDINGS, self.replay)
+            write_records(files.of_target(name) / FINDINGS, self.replay)
 
     def _outcome(self, judged: ClientResult) -> dict[str, object]:
         seen = [

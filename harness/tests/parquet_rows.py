@@ -25,7 +25,7 @@ def write_rows(
     directory: Path, mart: str, row: "type[DataclassInstance]", rows: "Sequence[DataclassInstance]"
 ) -> None:
     """Write one table as Spark does: a folder with Parquet parts and a marker of success."""
-    table = directory / "tables" / mart
+    table = directory / mart
     table.mkdir(parents=True, exist_ok=True)
     names = [column.name for column in columns(row)]
     schema = pa.schema([(column.name, _ARROW[column.type]) for column in columns(row)])

@@ -1,21 +1,31 @@
 """Rows of a report to vary, and a script tag wherever a target, or a file beside a run, could put one."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from harness.spark.rows import BehaviourChange, ClauseCoverage
+from harness.diff.model import Attribution
 from harness.spark.trend_rows import (
+    CauseAge,
     FirstChangedVersion,
     FlakeRate,
     RunDelta,
     RunTotal,
-    SignatureAge,
     SlowScenario,
     VerdictCell,
 )
 from harness.tests.parquet_rows import write_rows
-from harness.tests.report_run import HEARTBEAT, JAVA, RUN_ID, SCALA
+from harness.tests.report_run import (
+    HEARTBEAT,
+    JAVA,
+    RUN_ID,
+    SCALA,
+    Act,
+    MadeUpRun,
+    acted,
+    judgement,
+)
+from harness.trace.clause import Clause
 from harness.trace.schema import ColumnType, columns
 
 if TYPE_CHECKING:
@@ -27,72 +37,78 @@ EARLIER = f"2026-11-20{HOSTILE}"
 Row = TypeVar("Row", bound="DataclassInstance")
 
 
-def change_row(**changes: object) -> BehaviourChange:
-    made = BehaviourChange(
-        run_id=RUN_ID,
-        scenario_id=HEARTBEAT,
-        ordinal=0,
-        from_target=SCALA,
-        to_target=JAVA,
-        first_step=4,
-        actor="ana",
-        api="Heartbeat",
-        api_version=3,
-        fields=("error_code",),
-        from_kind="response",
-        to_kind="response",
-        from_raw="00000001",
-        to_raw="00000002",
-        from_canonical='{"error_code":"NONE","throttle_time_ms":0}',
-        to_canonical='{"error_code":"REBALANCE_IN_PROGRESS","throttle_time_ms":0}',
-        step_count=2,
-        from_outcome="conforms",
-        to_outcome="conforms",
-        is_explained=True,
-        behaviours=("some_behaviour",),
-        sources=("KAFKA-12345",),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """A scenario that two targets answer differently at its fifth step."""
+
+    scenario_id: str = HEARTBEAT
+    api: str = "Heartbeat"
+    actor: str = "ana"
+    kinds: tuple[str, str | None] = ("response", "response")
+    """None if the conversation had ended by then."""
+    raws: tuple[str, str] = ("00000001", "00000002")
+    answers: tuple[str, str] = (
+        '{"error_code":"NONE","throttle_time_ms":0}',
+        '{"error_code":"REBALANCE_IN_PROGRESS","throttle_time_ms":0}',
     )
-    return replace(made, **changes)  # type: ignore[arg-type] # the caller names fields
+    outcomes: tuple[str, str] = ("conforms", "conforms")
+    behaviours: tuple[str, ...] = ("some_behaviour",)
+    sources: tuple[str, ...] = ("KAFKA-12345",)
+
+    def add_to(self, made: MadeUpRun) -> None:
+        """Add the conversations of both targets, in place of others, and what the change is attributed to."""
+        for target, kind, raw, answer, outcome in zip(
+            (SCALA, JAVA), self.kinds, self.raws, self.answers, self.outcomes, strict=True
+        ):
+            place = (target, self.scenario_id)
+            made.judgements = [each for each in made.judgements if (each.target, each.scenario_id) != place]
+            made.events = [each for each in made.events if (each.target, each.scenario_id) != place]
+            made.add(judgement(self.scenario_id, target, outcome))
+            if kind is not None:
+                act = Act(step=4, actor=self.actor, kind=kind, api=self.api, version=3, content=None)
+                (event,) = acted(self.scenario_id, target, (act,))
+                made.events.append(replace(event, raw=raw, canonical=answer, digest=answer))
+        oracles = {each.target: each.oracle or "" for each in made.judgements}
+        made.attributions.append(
+            Attribution(
+                run_id=RUN_ID,
+                scenario_id=self.scenario_id,
+                from_oracle=oracles[SCALA],
+                to_oracle=oracles[JAVA],
+                step=4,
+                behaviours=self.behaviours,
+                sources=self.sources,
+                decisive=(),
+                code="",
+            )
+        )
 
 
-def clause_row(**changes: object) -> ClauseCoverage:
-    made = ClauseCoverage(
-        run_id=RUN_ID,
-        target=SCALA,
-        clause="HB-01",
-        section="heartbeat",
-        section_title="Heartbeat",
-        statement="It works.",
-        derived=False,
-        exclusion=None,
-        reason=None,
-        standing="agreed",
-        scenario_ids=(HEARTBEAT,),
-        agreed_count=1,
-        differing_count=0,
-        unclear_count=0,
-        not_applicable_count=0,
-    )
-    return replace(made, **changes)  # type: ignore[arg-type] # the caller names fields
-
-
-def hostile_change(scenario_id: str) -> BehaviourChange:
-    return change_row(
+def hostile_change(scenario_id: str) -> Changed:
+    return Changed(
         scenario_id=scenario_id,
         actor=HOSTILE,
         api=HOSTILE,
-        fields=(HOSTILE,),
-        from_raw=HOSTILE,
-        to_raw=HOSTILE,
-        from_canonical='{"a": 1}',
-        to_canonical='{"a": "<script>document.title=\'taken\'</script>"}',
+        raws=(HOSTILE, HOSTILE),
+        answers=('{"a": 1}', '{"a": "<script>document.title=\'taken\'</script>"}'),
         behaviours=(HOSTILE,),
         sources=(HOSTILE,),
     )
 
 
-def hostile_clause(scenario_id: str) -> ClauseCoverage:
-    return clause_row(target=JAVA, section_title=HOSTILE, statement=HOSTILE, scenario_ids=(scenario_id,))
+def clause(name: str = "HB-01", **changes: object) -> Clause:
+    made = Clause(
+        id=name,
+        section="heartbeat",
+        section_title="Heartbeat",
+        statement="It works.",
+        apis=("Heartbeat",),
+        versions=None,
+        derived=False,
+        exclusion=None,
+        reason=None,
+    )
+    return replace(made, **changes)  # type: ignore[arg-type] # the caller names fields
 
 
 def hostile_complaint(scenario_id: str) -> dict[str, object]:
@@ -198,7 +214,7 @@ def write_hostile_trend(folder: Path, scenario_id: str) -> None:
             ],
         ),
         ("flake_rates", [hostile_row(FlakeRate, **about, run_count=2, attempt_count=3)]),
-        ("signature_ages", [hostile_row(SignatureAge, **age)]),
+        ("cause_ages", [hostile_row(CauseAge, **age)]),
         (
             "first_changed_versions",
             [hostile_row(FirstChangedVersion, scenario_id=scenario_id, target_count=2)],

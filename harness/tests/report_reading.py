@@ -1,27 +1,39 @@
-"""What a made-up run says on the terminal, and to Allure."""
+"""What a made-up run says on the terminal, and to other programs."""
 
-import json
+import xml.etree.ElementTree as ET
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from harness.report.allure.results import write_allure_results
+from harness.report.allure.results import allure_results as results_of
+from harness.report.allure.results import listed
+from harness.report.exports.junit import write_junit
+from harness.report.exports.markdown import write_summary
+from harness.report.exports.terminal import print_summary
 from harness.report.model.run_data import Run
-from harness.report.terminal.summary import print_summary
+from harness.terminal import Writer
 
 
 def printed(run_dir: Path, *, width: int = 200) -> str:
     """Return what the terminal says of a run."""
     output = StringIO()
-    print_summary(Run.load(run_dir), Console(file=output, width=width, force_terminal=False))
+    print_summary(Run.load(run_dir), Writer(Console(file=output, width=width, force_terminal=False)))
     return output.getvalue()
 
 
-def allure_results(run_dir: Path, archive: Path | None = None) -> dict[str, Any]:
-    """Write what Allure is told, and return its results by their names."""
-    found = [
-        json.loads(path.read_text()) for path in write_allure_results(run_dir, archive).glob("*-result.json")
-    ]
-    return {each["fullName"]: each for each in found}
+def allure_results(run_dir: Path, *, is_rolled: bool = False) -> dict[str, Any]:
+    """Return Allure's results by their names."""
+    run = Run.load(run_dir)
+    return {str(each["fullName"]): each for each in results_of(run, listed(run), is_rolled=is_rolled)}
+
+
+def junit_of(run_dir: Path) -> ET.Element:
+    """Write the results as JUnit XML, and return its root."""
+    return ET.parse(write_junit(Run.load(run_dir))).getroot()
+
+
+def summary_of(run_dir: Path) -> str:
+    """Write the summary in Markdown, and return it."""
+    return write_summary(Run.load(run_dir)).read_text()

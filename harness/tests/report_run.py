@@ -1,27 +1,18 @@
-"""A run folder made up for the reports' tests: the tables that the job would have written, and the files."""
+"""A run folder made up for the reports' tests."""
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from harness.diff.model import Attempt, Difference, Judgement
-from harness.results.status import mark
-from harness.spark.rows import (
-    AlignedStep,
-    BehaviourChange,
-    ClauseCoverage,
-    ClusteredDifference,
-    DifferenceCount,
-    ErrorCodeCount,
-    LatencyQuantile,
-    SignatureCluster,
-    TargetSummary,
-)
-from harness.tests.parquet_rows import write_rows
-from harness.trace.events import RunFooter, RunHeader
-from harness.trace.files import RunFolder
+from harness.diff.cause import cause_of
+from harness.diff.model import Attempt, Attribution, Difference, Judgement
+from harness.report.model.target_summary import TargetSummary
+from harness.tests.made_events import write_events
+from harness.trace.clause import Clause
+from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
+from harness.trace.files import RunFolder, write_records
+from harness.trace.formats import FORMAT_VERSION
 
 RUN_ID = "2026-11-21T14-05-09"
 REFERENCE = "reference-4.4"
@@ -32,7 +23,7 @@ HEARTBEAT = "classic/heartbeat/while-completing"
 FENCED = "static/join/fenced"
 HEADER = RunHeader(
     run_id=RUN_ID,
-    format_version=2,
+    format_version=FORMAT_VERSION,
     started_at="2026-11-21T14:05:09Z",
     harness_version="0.1.0",
     harness_commit="4f1d2c9",
@@ -79,8 +70,6 @@ def summary(target: str, **changes: object) -> TargetSummary:
         unexpected=0,
         stale=0,
         flaky=0,
-        request_count=44,
-        response_count=42,
     )
     return replace(made, **changes)  # type: ignore[arg-type] # the caller names fields
 
@@ -100,6 +89,8 @@ def judgement(scenario_id: str, target: str, outcome: str = "conforms", **change
         expectation="expected" if outcome in {"conforms", "not applicable", "lenient"} else "unexpected",
         delta="no baseline",
         reason="",
+        observed="",
+        causes=(),
         link=None,
         signature=None,
         first_step=None,
@@ -107,11 +98,12 @@ def judgement(scenario_id: str, target: str, outcome: str = "conforms", **change
         event_count=12,
         duration_ms=41.5,
     )
-    return replace(made, **changes)  # type: ignore[arg-type] # the caller names fields
+    observed = {"observed": changes["reason"]} if "reason" in changes else {}
+    return replace(made, **observed, **changes)  # type: ignore[arg-type] # the caller names fields
 
 
-def difference(scenario_id: str, target: str, **changes: object) -> ClusteredDifference:
-    made = ClusteredDifference(
+def difference(scenario_id: str, target: str, **changes: object) -> Difference:
+    made = Difference(
         run_id=RUN_ID,
         target=target,
         scenario_id=scenario_id,
@@ -126,11 +118,13 @@ def difference(scenario_id: str, target: str, **changes: object) -> ClusteredDif
         expected="NONE",
         actual="REBALANCE_IN_PROGRESS",
         signature="5b0f3a1c9d20",
+        cause="",
         is_lenient=False,
         event_sequence=3,
-        cluster="c1",
     )
-    return replace(made, **changes)  # type: ignore[arg-type] # the caller names fields
+    made = replace(made, **changes)  # type: ignore[arg-type] # the caller names fields
+    cause = cause_of(made.api, made.difference_class, made.field, made.expected, made.actual)
+    return replace(made, cause=made.cause or str(cause))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,47 +143,36 @@ class Act:
     text: str = ""
 
 
-def aligned(scenario_id: str, target: str, acts: Sequence[Act]) -> list[AlignedStep]:
-    return [_aligned(scenario_id, target, acts, sequence) for sequence in range(len(acts))]
+def acted(scenario_id: str, target: str, acts: Sequence[Act]) -> list[Event]:
+    """Return what a target recorded; a reference does nothing otherwise."""
+    if target.startswith("reference"):
+        acts = [replace(act, otherwise=None, other_kind=None) for act in acts]
+    return [_acted(scenario_id, target, act, sequence) for sequence, act in enumerate(acts)]
 
 
-def _aligned(scenario_id: str, target: str, acts: Sequence[Act], sequence: int) -> AlignedStep:
-    act = acts[sequence]
-    has_oracle = not target.startswith("reference")
-    at_ms = 1.7 * sequence
-    elapsed_ms = 0.8 if act.kind == "response" else None
-    oracle = _texts(act.content)
-    theirs = _texts(act.content if act.otherwise is None else act.otherwise)
-    return AlignedStep(
+def _acted(scenario_id: str, target: str, act: Act, sequence: int) -> Event:
+    raw, fields, canonical = _texts(act.content if act.otherwise is None else act.otherwise)
+    return Event(
         run_id=RUN_ID,
         target=target,
-        oracle=REFERENCE if has_oracle else None,
         scenario_id=scenario_id,
+        sequence=sequence,
         step=act.step,
-        occurrence=sum(each.step == act.step for each in acts[:sequence]),
-        answer=None,
+        kind=act.other_kind or act.kind,
         actor=act.actor,
+        connection="main",
         api=act.api,
         api_version=act.version,
-        oracle_sequence=sequence if has_oracle else None,
-        oracle_kind=act.kind if has_oracle else None,
-        oracle_at_ms=at_ms if has_oracle else None,
-        oracle_elapsed_ms=elapsed_ms if has_oracle else None,
-        oracle_raw=oracle[0] if has_oracle else None,
-        oracle_fields=oracle[1] if has_oracle else None,
-        oracle_canonical=oracle[2] if has_oracle else None,
-        oracle_digest="d" if has_oracle else None,
-        oracle_note=act.note if has_oracle else None,
-        target_sequence=sequence,
-        target_kind=act.other_kind or act.kind,
-        target_at_ms=at_ms + 0.3,
-        target_elapsed_ms=elapsed_ms,
-        target_raw=theirs[0],
-        target_fields=theirs[1],
-        target_canonical=theirs[2],
-        target_digest="d",
-        target_note=act.note,
-        is_different=has_oracle and (act.otherwise is not None or act.other_kind is not None),
+        correlation_id=None,
+        at_ms=1.7 * sequence,
+        elapsed_ms=0.8 if act.kind == "response" else None,
+        raw=raw,
+        fields=fields,
+        canonical=canonical,
+        digest=canonical,
+        reencodes=None,
+        permitted=None,
+        note=act.note,
     )
 
 
@@ -255,16 +238,14 @@ class MadeUpRun:
     footer: RunFooter | None = FOOTER
     summaries: list[TargetSummary] = field(default_factory=list)
     judgements: list[Judgement] = field(default_factory=list)
-    differences: list[ClusteredDifference] = field(default_factory=list)
+    differences: list[Difference] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
-    steps: list[AlignedStep] = field(default_factory=list)
-    latencies: list[LatencyQuantile] = field(default_factory=list)
-    error_codes: list[ErrorCodeCount] = field(default_factory=list)
-    changes: list[BehaviourChange] = field(default_factory=list)
-    coverage: list[ClauseCoverage] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    attributions: list[Attribution] = field(default_factory=list)
+    clauses: list[Clause] = field(default_factory=list)
     scripts: dict[str, object] = field(default_factory=dict)
 
-    def add(self, verdict: Judgement, acts: Sequence[Act] = (), *found: ClusteredDifference) -> None:
+    def add(self, verdict: Judgement, acts: Sequence[Act] = (), *found: Difference) -> None:
         """Add a scenario's result with one target."""
         if found:
             first = found[0]
@@ -272,7 +253,7 @@ class MadeUpRun:
                 verdict, signature=first.signature, first_step=first.step, difference_count=len(found)
             )
         self.judgements.append(verdict)
-        self.steps += aligned(verdict.scenario_id, verdict.target, acts)
+        self.events += acted(verdict.scenario_id, verdict.target, acts)
         self.differences += found
         self.scripts[verdict.scenario_id] = {
             "id": verdict.scenario_id,
@@ -286,71 +267,46 @@ class MadeUpRun:
         }
 
     def write(self, directory: Path) -> Path:
-        """Write the folder as a run and the job would have."""
+        """Write the folder as a run would have."""
         folder = RunFolder(directory)
         folder.write_run(self.header)
         if self.footer:
             folder.write_footer(self.footer)
         folder.write_scripts(self.scripts)
-        write_rows(directory, "target_summary", TargetSummary, [*map(self._count, self.summaries)])
-        write_rows(directory, "verdict_matrix", Judgement, self.judgements)
-        write_rows(directory, "attempts", Attempt, self.attempts)
-        write_rows(directory, "aligned_steps", AlignedStep, self.steps)
-        write_rows(directory, "differences", ClusteredDifference, self.differences)
-        write_rows(directory, "differences_by_api_and_class", DifferenceCount, self._counts())
-        write_rows(directory, "signature_clusters", SignatureCluster, self._clusters())
-        write_rows(directory, "latency_quantiles", LatencyQuantile, self.latencies)
-        write_rows(directory, "error_codes", ErrorCodeCount, self.error_codes)
-        write_rows(directory, "behaviour_changes", BehaviourChange, self.changes)
-        write_rows(directory, "clause_coverage", ClauseCoverage, self.coverage)
+        write_records(folder.judgements, self.judgements)
+        write_records(folder.differences, self.differences)
+        write_records(folder.attempts, self.attempts)
+        write_records(folder.clauses, self.clauses)
+        write_records(folder.attributions, self.attributions)
+        self._write_traces(folder)
         return directory
 
-    def _count(self, made: TargetSummary) -> TargetSummary:
-        mine = [each for each in self.judgements if each.target == made.target]
-        reported = [{one.outcome.replace(" ", "_"), one.expectation, mark(one)} for one in mine]
-        return replace(made, scenario_count=len(mine), **Counter(each for one in reported for each in one))  # type: ignore[arg-type] # names of fields that are counts
+    def _write_traces(self, folder: RunFolder) -> None:
+        """Write what every target recorded."""
+        for made in self.summaries:
+            folder.write_headers(made.target, [_header(made)])
+        for target in {each.target for each in self.summaries}:
+            write_events(folder.events(target), [each for each in self.events if each.target == target])
 
-    def _counts(self) -> list[DifferenceCount]:
-        keys = sorted({(each.target, each.api or "", each.difference_class) for each in self.differences})
-        return [self._difference_count(*key) for key in keys]
 
-    def _difference_count(self, target: str, api: str, difference_class: str) -> DifferenceCount:
-        here = [
-            each
-            for each in self.differences
-            if (each.target, each.api, each.difference_class) == (target, api, difference_class)
-        ]
-        return DifferenceCount(
-            run_id=RUN_ID,
-            target=target,
-            api=api,
-            difference_class=difference_class,
-            difference_count=len(here),
-            scenario_count=len({each.scenario_id for each in here}),
-            finding_count=sum(not each.is_consequence for each in here),
-        )
-
-    def _clusters(self) -> list[SignatureCluster]:
-        return [self._cluster(name) for name in sorted({each.cluster for each in self.differences})]
-
-    def _cluster(self, name: str) -> SignatureCluster:
-        alike = [each for each in self.differences if each.cluster == name]
-        first: Difference = alike[0]
-        return SignatureCluster(
-            cluster=name,
-            api=first.api,
-            api_version=first.api_version,
-            difference_class=first.difference_class,
-            field=first.field,
-            expected=first.expected,
-            actual=first.actual,
-            targets=tuple(sorted({each.target for each in alike})),
-            scenario_ids=tuple(sorted({each.scenario_id for each in alike})),
-            run_ids=(RUN_ID,),
-            finding_count=sum(not each.is_consequence for each in alike),
-            first_run_id=RUN_ID,
-            last_run_id=RUN_ID,
-        )
+def _header(made: TargetSummary) -> TraceHeader:
+    return TraceHeader(
+        run_id=made.run_id,
+        target=made.target,
+        spec=made.spec,
+        version=None,
+        image=None,
+        profile=made.profile,
+        implementation=made.implementation,
+        bootstrap=made.bootstrap,
+        broker_config=made.broker_config,
+        config_digest="c",
+        api_ranges="{}",
+        notes=made.notes,
+        oracle=made.oracle,
+        started_at=HEADER.started_at,
+        start_ms=made.start_ms,
+    )
 
 
 def small_run() -> MadeUpRun:
@@ -367,7 +323,7 @@ def small_run() -> MadeUpRun:
         conversation(diverging=True),
         difference(HEARTBEAT, SCALA),
         difference(
-            HEARTBEAT, SCALA, ordinal=1, is_consequence=True, step=5, api="SyncGroup", cluster="c2",
+            HEARTBEAT, SCALA, ordinal=1, is_consequence=True, step=5, api="SyncGroup",
             difference_class="ordering or barrier", field=None, expected="silence", actual="response",
             signature="77aa",
         ),
@@ -380,21 +336,4 @@ def small_run() -> MadeUpRun:
     )  # fmt: skip
     made.add(judgement(restart, SCALA, "not applicable", reason="it lacks the capability restart"))
     made.add(judgement(lenient, SCALA, "conforms", expectation="stale", reason="the entry no longer fires"))
-    made.latencies = [_latency(target, 0.4 * (1 + n)) for n, target in enumerate((REFERENCE, SCALA, JAVA))]
-    made.error_codes = [ErrorCodeCount(run_id=RUN_ID, target=SCALA, api="Heartbeat", api_version=3,
-                                       error_code="NONE", response_count=9)]  # fmt: skip
     return made
-
-
-def _latency(target: str, p50_ms: float) -> LatencyQuantile:
-    return LatencyQuantile(
-        run_id=RUN_ID,
-        target=target,
-        api="Heartbeat",
-        api_version=3,
-        response_count=9,
-        p50_ms=p50_ms,
-        p95_ms=p50_ms * 3,
-        p99_ms=p50_ms * 4,
-        max_ms=p50_ms * 260,
-    )

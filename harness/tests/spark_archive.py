@@ -9,12 +9,12 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from harness.diff.model import Difference, Judgement
-from harness.report.model.client_verdicts import client_verdicts
+from harness.results.client_judgements import client_verdicts
 from harness.spark.archive import Archive
 from harness.spark.archived import Archived
 from harness.spark.packing import pack
 from harness.spark.trend import TREND_MARTS
-from harness.tests.spark_records import EVENT, JUDGEMENT, RUN, align_run, footer_of, rows, write_run
+from harness.tests.spark_records import EVENT, JUDGEMENT, RUN, footer_of, rows, write_run
 from harness.trace.events import Event
 from harness.trace.files import RunFolder, write_records
 
@@ -60,7 +60,7 @@ def finished(
         started_at=f"2026-01-{number:02d}T00:00:00Z",
         scenario_digest=scenario_digest,
     )
-    folder = align_run(write_run(reports, run=run, events=events))
+    folder = write_run(reports, run=run, events=events)
     judge(folder, judgements, differences)
     folder.write_footer(footer_of(folder))
     scripts = {EVENT.scenario_id: {"steps": [{"not_after_ms": 10}, {}, {}]}}

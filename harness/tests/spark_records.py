@@ -1,28 +1,26 @@
 """Records to vary, and files to put them into; for tests of traces and of Spark."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
-from harness.diff.alignment import alignment
-from harness.diff.model import Alignment, Attempt, Attribution, Difference, Judgement
-from harness.spark.archive_rows import BrokerHeader, RunClause
-from harness.spark.schemas import frame_of
-from harness.spark.stage import Sources, aligned_events
+from harness.diff.model import Difference, Judgement
+from harness.spark.archive_rows import BrokerHeader
 from harness.tests.made_events import ANSWER
 from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
-from harness.trace.files import EventWriter, RunFolder, count_events, read_events, write_records
+from harness.trace.files import EventWriter, RunFolder, count_events, write_records
+from harness.trace.formats import FORMAT_VERSION
 
 RUN: Final = RunHeader(
     run_id="run-1",
     started_at="2026-01-02T03:04:05Z",
     harness_version="0.1.0",
     harness_commit=None,
-    format_version=2,
+    format_version=FORMAT_VERSION,
     scenario_digest="d1",
     shard=None,
     merged_from=(),
@@ -74,6 +72,8 @@ JUDGEMENT: Final = Judgement(
     expectation="expected",
     delta="no baseline",
     reason="",
+    observed="",
+    causes=(),
     link=None,
     signature=None,
     first_step=None,
@@ -96,60 +96,9 @@ DIFFERENCE: Final = Difference(
     expected='"NONE"',
     actual='"UNKNOWN_MEMBER_ID"',
     signature="s1",
+    cause="c1",
     is_lenient=False,
 )
-
-
-def alignments_of(headers: Iterable[TraceHeader], events: Sequence[Event]) -> list[Alignment]:
-    """Align all conversations as the checker does."""
-    found: dict[tuple[str, str, str], list[Event]] = {}
-    for event in sorted(events, key=lambda each: each.sequence):
-        found.setdefault((event.run_id, event.target, event.scenario_id), []).append(event)
-    pairs = dict.fromkeys((header.run_id, header.target, header.oracle) for header in headers)
-    scenarios = dict.fromkeys((run_id, scenario_id) for run_id, _, scenario_id in found)
-    records = [
-        alignment(
-            found.get((run_id, target, scenario_id), ()),
-            found.get((run_id, oracle or "", scenario_id), ()),
-            target=target,
-            oracle=oracle,
-        )
-        for run_id, target, oracle in pairs
-        for of_run, scenario_id in scenarios
-        if of_run == run_id
-    ]
-    return [record for record in records if record is not None]
-
-
-def sources(
-    session: SparkSession,
-    *,
-    runs: Iterable[RunHeader] = (RUN,),
-    footers: Iterable[RunFooter] = (FOOTER,),
-    headers: Iterable[BrokerHeader] = (REFERENCE, KAFKA),
-    events: Iterable[Event] = (),
-    judgements: Iterable[Judgement] = (),
-    attempts: Iterable[Attempt] = (),
-    differences: Iterable[Difference] = (),
-    attributions: Iterable[Attribution] = (),
-    clauses: Iterable[RunClause] = (),
-) -> Sources:
-    headers, events = list(headers), list(events)
-    happened = frame_of(session, Event, events)
-    alignments = alignments_of(headers, events)
-    return Sources(
-        runs=frame_of(session, RunHeader, runs),
-        footers=frame_of(session, RunFooter, footers),
-        headers=frame_of(session, BrokerHeader, headers),
-        events=happened,
-        first_events=happened,
-        alignments=aligned_events(frame_of(session, Alignment, alignments)),
-        judgements=frame_of(session, Judgement, judgements),
-        attempts=frame_of(session, Attempt, attempts),
-        differences=frame_of(session, Difference, differences),
-        attributions=frame_of(session, Attribution, attributions),
-        clauses=frame_of(session, RunClause, clauses),
-    )
 
 
 def rows(frame: DataFrame) -> list[dict[str, object]]:
@@ -186,7 +135,7 @@ def finish_run(
     judgements: Sequence[Judgement] = (JUDGEMENT,),
     differences: Sequence[Difference] = (),
 ) -> RunFolder:
-    write_records(align_run(folder).judgements, judgements)
+    write_records(folder.judgements, judgements)
     write_records(folder.differences, differences)
     folder.write_footer(footer_of(folder))
     return folder
@@ -196,11 +145,3 @@ def footer_of(folder: RunFolder) -> RunFooter:
     """Return the footer of a run that had recorded what is there."""
     counts = {target: count_events(folder.events(target)) for target in folder.targets()}
     return replace(FOOTER, run_id=folder.read_run().run_id, event_counts=json.dumps(counts))
-
-
-def align_run(folder: RunFolder) -> RunFolder:
-    """Write the alignments of a run, as its judgement begins."""
-    events = [event for target in folder.targets() for event in read_events(folder.events(target)).events]
-    headers = [header for target in folder.targets() for header in folder.read_headers(target)]
-    write_records(folder.alignments, alignments_of(headers, events))
-    return folder

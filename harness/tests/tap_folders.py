@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from harness.tap.journal import JOURNAL, MAGIC, Kind, Opening, header
+from harness.tests.made_events import HEADER
 from harness.tests.replayed import Recording
-from harness.trace.events import Event, EventKind, TraceHeader
+from harness.trace.events import Event, EventKind
 from harness.trace.files import RunFolder
 
 _TARGET = "kafka-3.9.2"
@@ -40,22 +41,9 @@ def _entry(kind: Kind, connection: int, at_ms: float, content: bytes) -> bytes:
 def tap_folder(path: Path, recording: Recording) -> Path:
     """Write the folder of a run of `tap`, and return it."""
     folder = RunFolder(path)
-    write_journal(folder.events(_TARGET).parent / JOURNAL, recording.events)
+    write_journal(folder.of_target(_TARGET) / JOURNAL, recording.events)
     folder.run_json.write_text("{}")
-    text = dict.fromkeys(
-        ("run_id", "spec", "implementation", "bootstrap", "config_digest", "started_at"), "t"
-    )
-    trace_header = TraceHeader(
-        **text,
-        target=_TARGET,
-        version=None,
-        image=None,
-        profile=recording.profile,
-        broker_config=json.dumps(recording.config),
-        api_ranges="{}",
-        notes=(),
-        oracle=None,
-        start_ms=0.0,
-    )
-    folder.write_headers(_TARGET, [trace_header])
+    config = json.dumps(recording.config)
+    header = replace(HEADER, target=_TARGET, profile=recording.profile, broker_config=config)
+    folder.write_headers(_TARGET, [header])
     return path

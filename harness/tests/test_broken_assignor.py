@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.apis.consumer_impact import CONSUMER_GROUP_HEARTBEAT
+from harness.apis.impact import IMPACTS
 from harness.results.answer_impact import impact_of
 from harness.scenario.script import Receive
 from harness.tests.broken_assignor import HANDOVER, run_against_it
@@ -25,4 +25,4 @@ def test_a_partition_too_many_that_moves_is_red_where_the_member_is_to_give_it_u
     assert (step.api, step.actor) == ("ConsumerGroupHeartbeat", "ana")
     assert finding.field is not None
     assert finding.field.startswith("assignment.topic_partitions")
-    assert impact_of(finding) == CONSUMER_GROUP_HEARTBEAT.by_field["assignment"]
+    assert impact_of(finding) == IMPACTS["ConsumerGroupHeartbeat"].fields["assignment"]

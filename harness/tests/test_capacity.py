@@ -10,6 +10,7 @@ from harness import capacity
 from harness.capacity import BROKER_BYTES, Machine, MachineSlots, Slots, machine
 from harness.orchestration.driving import _waves
 from harness.targets.kafka.released import KafkaTarget
+from harness.tests.patience import NOW_OR_NEVER_S
 from harness.workers import first_error
 
 
@@ -87,7 +88,7 @@ async def most_at_once(count: int, wanted: list[int]) -> int:
             up -= number
 
     slots = Slots(count)
-    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(NOW_OR_NEVER_S), asyncio.TaskGroup() as tasks:
         for number in wanted:
             tasks.create_task(take(slots, number))
     return most
@@ -110,7 +111,7 @@ async def test_who_asks_first_is_served_first() -> None:
             await asyncio.sleep(0)
 
     slots = Slots(2)
-    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(NOW_OR_NEVER_S), asyncio.TaskGroup() as tasks:
         for name, wanted in (("one", 1), ("both", 2), ("another", 1)):
             tasks.create_task(take(slots, name, wanted))
 
@@ -124,14 +125,14 @@ async def test_who_gives_up_waiting_leaves_its_slots_to_others() -> None:
         async with slots.taken(wanted):
             await asyncio.sleep(0)
 
-    async with asyncio.timeout(5), slots.taken(1):
+    async with asyncio.timeout(NOW_OR_NEVER_S), slots.taken(1):
         impatient = asyncio.create_task(take(2))
         await asyncio.sleep(0)
         behind = asyncio.create_task(take(1))
         await asyncio.sleep(0)
         impatient.cancel()
         await behind
-    async with asyncio.timeout(5), slots.taken(2):
+    async with asyncio.timeout(NOW_OR_NEVER_S), slots.taken(2):
         assert impatient.cancelled()
 
 
@@ -145,7 +146,7 @@ async def test_no_slot_is_taken_only_when_all_who_want_one_had_it(tmp_path: Path
             order.append("taken")
 
     slots = MachineSlots(1, tmp_path) if shared else Slots(1)
-    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(NOW_OR_NEVER_S), asyncio.TaskGroup() as tasks:
         for _ in range(2):
             tasks.create_task(take(slots))
         await asyncio.sleep(0)

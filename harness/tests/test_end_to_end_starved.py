@@ -23,7 +23,8 @@ from harness.targets.reference.tcp import ReferenceTcpBroker, ReferenceTcpTarget
 from harness.tests.completed_runs import Quiet, completed_run, plan_of
 from harness.tests.patience import wait_until
 from harness.trace.events import EventKind
-from harness.trace.files import read_events
+from harness.trace.files import RunFolder, read_events
+from harness.trace.plain_files import read_plain
 from harness.trace.schema import from_json
 from harness.trace.starvation import Starvation
 from harness.verdict import Outcome
@@ -43,7 +44,7 @@ class Stopper:
     """Stops all processes of a target's brokers once a member waits."""
 
     def __init__(self, reports: Path, name: str) -> None:
-        self._events = reports / "run" / "traces" / name / "events.jsonl"
+        self._events = RunFolder(reports / "run").events(name)
         self.brokers: list[Broker] = []
         self.thread = threading.Thread(target=self._stop)
 
@@ -56,7 +57,7 @@ class Stopper:
         self._signal(pids, signal.SIGCONT)
 
     def _waits(self) -> bool:
-        lines = self._events.read_text().splitlines() if self._events.exists() else ()
+        lines = read_plain(self._events).decode().splitlines() if self._events.exists() else ()
         return any(DELAYED in line and '"step":2,"kind":"request"' in line for line in lines)
 
     @staticmethod
@@ -155,7 +156,7 @@ def test_a_broker_that_is_stopped_in_mid_run_is_starved_and_nothing_is_red(
     # What is starved is run again, by when nobody stops the broker.
     assert run.exit_code in {ExitCode.EXPECTED, ExitCode.INDETERMINATE}
     assert "starved: step 3 (ana receives JoinGroup v6" in result(run, target.name).reason
-    events = read_events(run.folder.events(target.name)).events
+    events = read_events(run.folder.events(target.name))
     reported = [from_json(Starvation, each.fields or "") for each in events if each.kind == EventKind.STARVED]
     assert max(each.stopped_ms or 0 for each in reported) >= 1000
 

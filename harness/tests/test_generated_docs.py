@@ -2,12 +2,15 @@
 
 import pytest
 
-from harness.cli.generated_docs import FOLDER, PAGES
+from harness.cli.generated_docs import FOLDER, PAGES, upgrade_page
 from harness.targets.base.interface import TargetError
 from harness.targets.reference.behaviours import behaviour_sheet, behaviour_sheets
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if PAGES[name] is upgrade_page else ()) for name in PAGES],
+)
 def test_a_generated_page_is_fresh(name: str) -> None:
     assert (FOLDER / name).read_text(encoding="utf-8") == PAGES[name](), (
         "run `make docs` and look at the diff"

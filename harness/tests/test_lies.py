@@ -10,6 +10,8 @@ SAMPLE = (
     "scenarios' answers: a frame without an end",
     "scenarios' answers: an unknown error code",
     "a number of 5,000 digits",
+    "a group of others",
+    "scenarios' answers: four billion elements",
 )
 
 

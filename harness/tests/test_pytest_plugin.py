@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from harness.diff.model import Judgement
 from harness.tests.completed_runs import CHECKOUT, environment
 from harness.tests.patience import completed
 from harness.tests.small_suite import NEW, RIGHT, WRONG, entry, write_suite
+from harness.trace.files import RunFolder, read_records
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +62,7 @@ def test_the_suites_of_this_project_pass_with_the_reference(tmp_path: Path) -> N
     assert (
         "PASSED suites/classic/heartbeat.py::classic/heartbeat/before-assignments[reference]" in done.stdout
     )
-    assert (tmp_path / "latest" / "judgements.jsonl").is_file()
+    assert RunFolder(tmp_path / "latest").judgements.is_file()
 
 
 def test_expected_differences_xfail_and_what_is_not_applicable_is_skipped(project: Path) -> None:
@@ -140,8 +142,8 @@ def test_collecting_drives_nothing(project: Path) -> None:
 def test_only_what_was_chosen_is_driven(project: Path) -> None:
     done = ran(project, "suites", _NO_REPORT, "-k", "right")
     assert done.returncode == pytest.ExitCode.OK
-    lines = (project / "reports" / "latest" / "judgements.jsonl").read_text().splitlines()
-    assert [json.loads(line)["scenario_id"] for line in lines] == [RIGHT]
+    judged = read_records(Judgement, RunFolder(project / "reports" / "latest").judgements)
+    assert [each.scenario_id for each in judged] == [RIGHT]
 
 
 def test_allures_own_plug_in_tells_of_our_items(project: Path) -> None:

@@ -30,9 +30,15 @@ def as_written(script_id: str) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_every_script_of_the_suites_obeys_its_schema() -> None:
+    written = {name: as_written(name) for name in catalogue()}
+    # Many scripts have the same steps: each is looked at once, in a script that has them all.
+    steps = {json.dumps({**step, "text": ""}): step for each in written.values() for step in each["steps"]}
+    scripts = {name: {**each, "steps": []} for name, each in written.items()}
+    scripts["all steps"] = {**written[SCRIPT], "steps": list(steps.values())}
     of_script = schema("script")
-    found = {name: complaints(as_written(name), of_script) for name in catalogue()}
+    found = {name: complaints(script, of_script) for name, script in scripts.items()}
 
+    assert len(steps) > 5_000
     assert {name: reported for name, reported in found.items() if reported} == {}
 
 
@@ -84,4 +90,5 @@ def test_a_record_obeys_its_schema(name: str, record: "DataclassInstance") -> No
 
 @pytest.mark.slow
 def test_the_page_lists_every_schema() -> None:
-    assert all(f"]({each.file})" in schemas_page() for each in SCHEMAS)
+    page = schemas_page()
+    assert all(f"]({each.file})" in page for each in SCHEMAS)

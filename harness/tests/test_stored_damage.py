@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 
 from harness.results.exit_code import ExitCode
-from harness.tap.journal import JOURNAL, MAGIC, Kind, header, refuse_torn
+from harness.tap.journal import JOURNAL, MAGIC, Kind, header, open_journal, refuse_torn
+from harness.tests.damaged import SPECIAL, rewrite, without_last_line
 from harness.tests.in_process import CommandLine
 from harness.tests.small_suite import RIGHT, WRONG
+from harness.trace import plain_files
 from harness.trace.events import Event
-from harness.trace.files import RunFolder
+from harness.trace.files import RunFolder, write_whole
+from harness.trace.plain_files import read_plain
 from harness.trace.schema import TraceError, from_json, json_object, parsed_json
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
@@ -32,15 +35,11 @@ def halve(path: Path) -> None:
     path.write_bytes(content[: len(content) // 2])
 
 
-def without_last_event(path: Path) -> None:
-    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
-
-
 @pytest.mark.parametrize(
     "damage",
     [
         pytest.param(lambda run: halve(run.events("reference")), id="half a trace"),
-        pytest.param(lambda run: without_last_event(run.events("reference")), id="a line less"),
+        pytest.param(lambda run: rewrite(run.events("reference"), without_last_line), id="a line less"),
         pytest.param(lambda run: run.events("reference").unlink(), id="no trace"),
         pytest.param(lambda run: run.footer_json.unlink(), id="no footer"),
         pytest.param(lambda run: run.footer_json.write_text(NESTED), id="a nested footer"),
@@ -51,9 +50,9 @@ def without_last_event(path: Path) -> None:
 def test_invariants_refuse_a_run_that_is_not_whole(
     kafka_conformance: CommandLine, run: RunFolder, damage: Damage
 ) -> None:
-    assert kafka_conformance("invariants", run.path) == ExitCode.EXPECTED
+    assert kafka_conformance("judge", run.path) == ExitCode.EXPECTED
     damage(run)
-    assert kafka_conformance("invariants", run.path) == ExitCode.BAD_DATA
+    assert kafka_conformance("judge", run.path) == ExitCode.BAD_DATA
     assert "Traceback" not in kafka_conformance.err
 
 
@@ -61,10 +60,11 @@ def test_invariants_refuse_a_run_that_is_not_whole(
     "damage",
     [
         pytest.param(lambda run: run.judgements.write_bytes(b""), id="no judgement"),
-        pytest.param(lambda run: without_last_event(run.judgements), id="a judgement less"),
-        pytest.param(lambda run: run.judgements.write_text(NESTED), id="nested"),
+        pytest.param(lambda run: rewrite(run.judgements, without_last_line), id="a judgement less"),
+        pytest.param(lambda run: write_whole(run.judgements, NESTED), id="nested"),
         pytest.param(lambda run: halve(run.judgements), id="half"),
-        pytest.param(lambda run: run.scripts_json.write_text(NESTED), id="nested scripts"),
+        pytest.param(lambda run: write_whole(run.scripts_json, NESTED), id="nested scripts"),
+        pytest.param(lambda run: write_whole(run.scripts_json, "{}"), id="no scripts"),
     ],
 )
 def test_a_comparison_refuses_judgements_of_which_some_are_missing(
@@ -75,6 +75,58 @@ def test_a_comparison_refuses_judgements_of_which_some_are_missing(
     damage(run)
     assert kafka_conformance(*sides) == ExitCode.BAD_DATA
     assert "Traceback" not in kafka_conformance.err
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ("gate",),
+        ("diff", "--no-explain", "reference", "reference", "--run"),
+        ("report",),
+        ("judge",),
+        ("expect", "prune"),
+        ("list", "--coverage"),
+        ("report", "--out", "joined"),
+        ("trend",),
+        ("clients", "--into"),
+        ("race", "--judge"),
+    ],
+    ids="-".join,
+)
+def test_what_is_no_plain_file_is_refused_by_every_command(
+    kafka_conformance: CommandLine, run: RunFolder, verb: tuple[str, ...]
+) -> None:
+    files = (run.run_json, run.footer_json, run.scripts_json, run.judgements, run.events("reference"))
+    for file in (*files, run.brokers_json, run.clauses, run.headers_json("reference")):
+        kept = file.with_name("kept")
+        if file.exists():
+            file.rename(kept)
+        for put in SPECIAL.values():
+            put(file)
+            assert kafka_conformance(*verb, run.path) == ExitCode.BAD_DATA, file
+            assert str(file) in kafka_conformance.err
+            assert "Traceback" not in kafka_conformance.err
+            file.rmdir() if file.is_dir() else file.unlink()
+        if kept.exists():
+            kept.rename(file)
+
+
+def test_a_line_without_end_is_refused_before_it_is_read(
+    kafka_conformance: CommandLine, run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plain_files, "_LINE_BYTES_MAX", 3 << 20)
+    lines = read_plain(run.judgements).count(b"\n")
+    rewrite(run.judgements, lambda old: old + bytes(20 << 20))
+
+    assert kafka_conformance("diff", "--no-explain", run.path, run.path) == ExitCode.BAD_DATA
+    assert f"{run.judgements}:{lines + 1}: a line of more than 3 MiB" in kafka_conformance.err
+
+
+@pytest.mark.parametrize("special", SPECIAL)
+def test_a_journal_that_is_no_plain_file_is_refused(tmp_path: Path, special: str) -> None:
+    SPECIAL[special](tmp_path / JOURNAL)
+    with pytest.raises(TraceError, match=JOURNAL):
+        open_journal(tmp_path / JOURNAL)
 
 
 @pytest.mark.parametrize("text", [NESTED, '{"a":' * 100_000, "{", "\0", b"\xff\xfe\xfd", ""])
@@ -98,26 +150,26 @@ def test_brackets_within_texts_and_beside_one_another_are_not_nested() -> None:
 
 
 @pytest.mark.parametrize("field", ["fields", "canonical"])
-@pytest.mark.parametrize("verb", ["invariants", "diff"])
+@pytest.mark.parametrize("verb", ["judge", "diff"])
 def test_a_field_of_an_event_that_is_nested_ends_in_no_traceback(
     kafka_conformance: CommandLine, run: RunFolder, verb: str, field: str
 ) -> None:
     path = run.events("reference")
-    events = [json.loads(line) for line in path.read_text().splitlines()]
+    events = [json.loads(line) for line in read_plain(path).splitlines()]
     nested = "[" * 900 + "]" * 900
-    path.write_text("".join(json.dumps(each | {field: nested}) + "\n" for each in events))
+    write_whole(path, "".join(json.dumps(each | {field: nested}) + "\n" for each in events))
     sides = ("--no-explain", run.path, run.path) if verb == "diff" else (run.path,)
     assert kafka_conformance(verb, *sides) in (ExitCode.EXPECTED, ExitCode.BAD_DATA)
     assert "Traceback" not in kafka_conformance.err
-    if (verb, field) == ("invariants", "fields"):
+    if (verb, field) == ("judge", "fields"):
         assert "nested too deep" in kafka_conformance.err
 
 
 def test_a_run_without_its_scripts_is_no_tap(kafka_conformance: CommandLine, run: RunFolder) -> None:
-    kafka_conformance("invariants", run.path)
+    kafka_conformance("judge", run.path)
     reported = kafka_conformance.out
     run.scripts_json.unlink()
-    kafka_conformance("invariants", run.path)
+    kafka_conformance("judge", run.path)
     assert kafka_conformance.out == reported
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.bench.sharpness import chosen_scripts
-from harness.bench.slow_timers import SlowTimer, slow_timers
 from harness.diff.against_reference import against_reference
 from harness.diff.against_script import against_script
 from harness.mutants.dry_run import DryRun
-from harness.scenario.script import Script
+from harness.orchestration.plan import select_scripts
+from harness.scenario.registry import collect
+from harness.scenario.script import Elapse, Receive, Script, StayParked
+from harness.tests.slow_timers import SlowTimer, slow_timers
 from harness.trace.events import Event
 from reference_coordinator.coordinator import coordinator
 from reference_coordinator.core.timers import Timers
@@ -31,9 +32,19 @@ def profile(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+def minds_time(script: Script) -> bool:
+    """Return whether a script lets time pass, or bounds how long an answer takes."""
+    return any(
+        isinstance(step, Elapse | StayParked)
+        or (isinstance(step, Receive) and (step.not_before_ms, step.not_after_ms) != (None, None))
+        for step in script.steps
+    )
+
+
 @pytest.fixture(scope="module")
 def scripts() -> Mapping[str, Script]:
-    return {name: script for name, script in chosen_scripts(_SUITES).items() if not script.needs}
+    chosen = select_scripts(collect("suites"), _SUITES)
+    return {name: script for name, script in chosen.items() if minds_time(script) and not script.needs}
 
 
 @pytest.fixture

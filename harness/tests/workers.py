@@ -80,11 +80,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     groups = {item.nodeid: _group(item) for item in items}
     slow = {groups[item.nodeid] for item in items if item.get_closest_marker("slow")}
 
-    def rank(item: pytest.Item) -> int:
+    def rank(item: pytest.Item) -> tuple[int, bool]:
         group = groups[item.nodeid]
         if group in _FIRST:
-            return _FIRST.index(group)
-        return len(_FIRST) + (group not in slow)
+            # Containers come last of theirs: `.ci/run` builds their image meanwhile.
+            return _FIRST.index(group), item.get_closest_marker("docker") is not None
+        return len(_FIRST) + (group not in slow), False
 
     items.sort(key=rank)
     config.stash[_GROUPS] = groups

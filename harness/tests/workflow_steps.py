@@ -26,6 +26,19 @@ def scripts(path: Path) -> dict[str, str]:
     return {str(step["name"]): str(step["run"]) for step in steps(path) if "run" in step}
 
 
+def kept(name: str, run: Path) -> set[Path]:
+    """Return the files, as seen from a run's folder, that a step of the action makes an artifact of."""
+    found: set[Path] = set()
+    (given,) = (step["with"] for step in steps(ACTION) if step.get("name") == name)
+    assert isinstance(given, dict)
+    for line in str(given["path"]).splitlines():
+        pattern = line.removeprefix("!").removeprefix("${{ steps.run.outputs.run }}").strip("/")
+        places = list(run.glob(pattern)) if pattern else [run]
+        files = {file for place in places for file in (place, *place.rglob("*")) if file.is_file()}
+        found = found - files if line.startswith("!") else found | files
+    return {each.relative_to(run) for each in found}
+
+
 class Steps:
     """Carries out the action's own steps as a runner would, in a folder that stands for a repository.
 

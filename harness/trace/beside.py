@@ -1,6 +1,6 @@
-"""The files beside the traces of a run that contain no records: its scripts, and its brokers.
+"""The files beside the traces of a run that contain no records: scripts, brokers, and who ended some.
 
-Several layers read both, each for what it needs. What they rely on is checked here, once.
+Several layers read them, each for what it needs. What they rely on is checked here, once.
 """
 
 import json
@@ -50,6 +50,7 @@ class _Script(BaseModel):
 
 
 _BROKERS: TypeAdapter[dict[str, BrokersOfTarget]] = TypeAdapter(dict[str, BrokersOfTarget])
+_SUSPECTS: TypeAdapter[dict[str, list[str]]] = TypeAdapter(dict[str, list[str]])
 _SCRIPTS: TypeAdapter[dict[str, _Script]] = TypeAdapter(dict[str, _Script])
 
 
@@ -60,6 +61,15 @@ def fit_brokers(content: object, *, where: str) -> Mapping[str, BrokersOfTarget]
         TraceError: the content does not have this form.
     """
     return _fit(_BROKERS, content, where)
+
+
+def fit_suspects(content: object, *, where: str) -> Mapping[str, Sequence[str]]:
+    """Return who may have ended brokers in the content of a file, by the names of their targets.
+
+    Raises:
+        TraceError: the content does not have this form.
+    """
+    return _fit(_SUSPECTS, content, where)
 
 
 def scripts_text(scripts: Mapping[str, object]) -> str:
@@ -73,9 +83,11 @@ def fit_scripts(content: object, *, where: str) -> Mapping[str, object]:
     """Return the scripts in the content of a file unchanged, by scenario id.
 
     Raises:
-        TraceError: one cannot be a script.
+        TraceError: one cannot be a script, or there is none.
     """
     fit = _fit(_SCRIPTS, content, where)
+    if not fit:
+        raise TraceError(f"{where}: there is no script in it, and every run has one")
     assert isinstance(content, dict)
     return {name: content[name] for name in fit}
 

@@ -4,17 +4,20 @@ Two coordinators that behave alike still answer with different bytes: member ids
 the run's name, brokers have different ports, and Kafka returns several collections in hash-map order.
 The canonical form replaces each of these by what it *means* in the conversation, and nothing else:
 
-- A member id becomes `member:<actor>`, after the actor whose JoinGroup response first contained it;
+- A member id becomes `member:<actor>`, after the actor that it was assigned to (`harness.trace.ids`).
   `member:<actor>#2` is that actor's second id. So the places of ids are compared, but not their characters.
   A text that only echoes what a script made up (`"nobody"`) is not random and stays as it is.
-- An id that appears before its owner has received it is recognised by its form, `<prefix>-<UUID>`, where the
-  prefix is a client id or an instance id: it is named after the actor with that prefix, or becomes
-  `member:<prefix>-*`.
-- A producer id becomes `producer:<actor>`, after the actor whose InitProducerId response first contained it.
+- An id that several actors may own becomes `member:<instance or client id>-*`, and one that nobody was
+  assigned `member:?`.
+- A producer id becomes `producer:<actor>`, after the actor whose InitProducerId response first contained it,
+  and a topic id `topic:<name>`.
 - Record batches are written field by field, without the fields that differ between brokers.
 - A group id becomes `group:<name>`; hosts, ports and node ids become constants, but "none" (-1, an empty
   text) stays none.
 - A collection that Kafka leaves unordered is sorted; every other order is the target's behaviour and stays.
+
+An answer may show an id before its owner receives it. So its form may be complete only when later answers
+have come, or the conversation is over: `observe` an answer, and write its `form` once it `is_settled`.
 
 Numbers that a coordinator counts (generations, epochs, offsets, throttle times) stay: they are behaviour.
 """
@@ -22,12 +25,14 @@ Numbers that a coordinator counts (generations, epochs, offsets, throttle times)
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from harness.apis.table import APIS, apis_where, descriptor
+from harness.apis.table import APIS, apis_where
+from harness.trace.ids import PRODUCER, IdKey, KnownIds, Sighting, id_in
 from harness.trace.record_batches import canonical_batches
 
 FieldValue: TypeAlias = (
@@ -36,13 +41,16 @@ FieldValue: TypeAlias = (
 """A decoded value of a message."""
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 
-_UUID: Final = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-_MINTED: Final = re.compile(rf"(?P<prefix>.*)-{_UUID}", re.DOTALL)
-_MINTED_IN_TEXT: Final = re.compile(rf"[^\s'\"(),;=\[\]]*-{_UUID}")
+_ADDRESSES: Final[Mapping[str, tuple[str, ...]]] = {
+    "DescribeCluster": ("brokers",),
+    "FindCoordinator": ("", "coordinators"),
+    "Metadata": ("brokers",),
+}
+"""The APIs that say where brokers are, and where their answers say it; an empty name is the answer itself."""
 _RECORDS: Final = ("ShareFetch", "responses[].partitions[].records")
-_NO_TOPIC: Final = "00000000-0000-0000-0000-000000000000"
-_GIVEN_ITS_ID: Final = ("NONE", "MEMBER_ID_REQUIRED")
+_PROSE: Final = ("error_message", "status_detail")
 _DIGEST_CHARACTERS: Final = 16
+_INDEX: Final = re.compile(r"\[\d*\]")
 
 
 _SORT_KEYS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
@@ -110,6 +118,29 @@ _ENVIRONMENT: Final[Mapping[tuple[str, str], Callable[[FieldValue], Json]]] = {
 """Fields that depend on the cluster or on the machine, not on the coordinator's behaviour."""
 
 
+_NOTHING_FIXED: Final[Mapping[IdKey, str | int]] = MappingProxyType({})
+
+
+def field_name(path: str) -> str:
+    """Return the name of the field at a path, e.g. `member_id` of `members[0].member_id`."""
+    return _INDEX.sub("", path.rpartition(".")[2])
+
+
+def is_prose(name: str) -> bool:
+    """Return whether a field contains a text for people, which may contain anything."""
+    return name.endswith(_PROSE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """A response or a part of one, with what was known of the ids in it when it came."""
+
+    api: str
+    path: str
+    value: FieldValue
+    ids: Sighting
+
+
 class Canonicaliser:
     """Names the ids in one target's answers in one scenario, in the order of first appearance."""
 
@@ -118,40 +149,53 @@ class Canonicaliser:
 
         Args:
             groups: real group ids to their symbolic names.
-            actors: prefixes of an actor's member ids (its client id, its instance id) to its name; a prefix
-                that several actors share is left out.
+            actors: client ids and instance ids to the actor that has each; one that several actors share is
+                left out.
         """
-        self._groups = dict(groups)
-        self._actors = dict(actors or {})
-        self._members: dict[str, str] = {}
-        self._ids_of: dict[str, int] = {}
-        self._producers: dict[int, str] = {}
-        self._topics: dict[str, str] = {}
-        self._crowded: frozenset[str] = frozenset()
-        """Prefixes that several ids of one unordered collection share: these ids cannot be distinguished."""
+        self._groups = {real: f"group:{name}" for real, name in groups.items()}
+        self._ids = KnownIds(actors=dict(actors or {}), topic_name=self._with_groups)
+        self._addresses: dict[str, str] = {}
+        """Addresses of brokers that answers contained, as texts."""
+        self._fixed = _NOTHING_FIXED
+
+    def asked(self, *, actor: str, api: str, fields: Mapping[str, object]) -> None:
+        """Learn from a request, before its answer, what is no id that the coordinator chose."""
+        self._ids.asked(actor=actor, api=api, fields=fields)
+
+    def observe(self, *, actor: str, api: str, fields: Mapping[str, FieldValue]) -> Observed:
+        """Learn from a response that an actor received."""
+        for name in _ADDRESSES.get(api, ()):
+            self._learn_addresses(fields.get(name) if name else fields)
+        ids = self._ids.answered(actor=actor, api=api, fields=fields)
+        return Observed(api=api, path="", value=fields, ids=ids)
+
+    def alternative(self, value: FieldValue, *, api: str, path: str) -> Observed:
+        """Return a part that was not answered: what it names keeps no name."""
+        return Observed(api=api, path=path, value=value, ids=self._ids.sighting({field_name(path): value}))
+
+    def is_settled(self, observed: Observed) -> bool:
+        """Return whether the owners of all ids in an answer are known."""
+        return self._ids.is_settled(observed.ids)
+
+    def settle(self) -> None:
+        """Name the ids that no answer assigned, as far as that is possible: the conversation is over."""
+        self._ids.settle()
+
+    def form(self, observed: Observed) -> Json:
+        """Return the canonical form of an answer, as far as the owners of its ids are known."""
+        self._fixed = observed.ids.fixed
+        try:
+            return self._value(observed.value, observed.api, observed.path)
+        finally:
+            self._fixed = _NOTHING_FIXED
 
     def canonical(self, *, actor: str, api: str, fields: Mapping[str, FieldValue]) -> Json:
-        """Return the canonical form of a response that an actor received."""
-        row = descriptor(api)
-        if "member_id" in row.learns:
-            self._learn_member(actor, fields)
-        if row.gives_producer_id:
-            self._learn_producer(actor, fields)
-        if api == "Metadata":
-            self._learn_topics(fields.get("topics"))
-        return self._mapping(fields, api, "")
+        """Return the canonical form of a response that an actor received, by what is known so far."""
+        return self.form(self.observe(actor=actor, api=api, fields=fields))
 
     def value(self, value: FieldValue, *, api: str = "", path: str = "") -> Json:
-        """Return the canonical form of a part of a response."""
+        """Return the canonical form of a part of a message."""
         return self._value(value, api, path)
-
-    def alternative(self, value: FieldValue, *, api: str, path: str) -> Json:
-        """Return the canonical form of a part that was not answered: what it names keeps no name."""
-        members, ids_of = dict(self._members), dict(self._ids_of)
-        try:
-            return self._value(value, api, path)
-        finally:
-            self._members, self._ids_of = members, ids_of
 
     def arranged(self, value: FieldValue, *, api: str, path: str = "") -> FieldValue:
         """Return decoded fields, with items only left out and sorted as in the canonical form."""
@@ -168,104 +212,54 @@ class Canonicaliser:
             items.sort(key=lambda item: sort_key(self._value(item, api, f"{path}[]"), key))
         return [self.arranged(item, api=api, path=f"{path}[]") for item in items]
 
-    def text(self, text: str) -> str:
-        """Replace ids of members and groups in a text, or a text that is the id of a topic, by names."""
-        if text in self._members:
-            return self._members[text]
-        if text in self._groups:
-            return f"group:{self._groups[text]}"
-        if text in self._topics:
-            return self._topic(text)
-        if _MINTED.fullmatch(text):
-            return self._stranger(text)
-        for real in _longest_first(self._members, text):
-            text = _replace_word(text, real, self._members[real])
-        for real in _longest_first(self._groups, text):
-            text = _replace_word(text, real, f"group:{self._groups[real]}")
-        return _MINTED_IN_TEXT.sub(lambda found: self._stranger(found.group()), text)
-
-    def _learn_member(self, actor: str, fields: Mapping[str, FieldValue]) -> None:
-        """Name the member id that a response assigns; an error that echoes a made-up id assigns none."""
-        member_id = fields.get("member_id")
-        if not isinstance(member_id, str) or not member_id or member_id in self._members:
-            return
-        if fields.get("error_code") in _GIVEN_ITS_ID or _MINTED.fullmatch(member_id):
-            self._name_member(member_id, actor)
-
-    def _name_member(self, member_id: str, actor: str) -> str:
-        ordinal = self._ids_of.get(actor, 0) + 1
-        self._ids_of[actor] = ordinal
-        self._members[member_id] = f"member:{actor}" if ordinal == 1 else f"member:{actor}#{ordinal}"
-        return self._members[member_id]
-
-    def _learn_producer(self, actor: str, fields: Mapping[str, FieldValue]) -> None:
-        producer_id = fields.get("producer_id")
-        if not isinstance(producer_id, int) or producer_id < 0 or producer_id in self._producers:
-            return
-        ordinal = 1 + sum(name.partition("#")[0] == f"producer:{actor}" for name in self._producers.values())
-        self._producers[producer_id] = f"producer:{actor}" + (f"#{ordinal}" if ordinal > 1 else "")
-
-    def _stranger(self, member_id: str) -> str:
-        """Name an id that its owner has not received yet."""
-        found = _MINTED.fullmatch(member_id)
-        assert found is not None
-        prefix = found["prefix"]
-        actor = self._actors.get(prefix)
-        if actor is None or prefix in self._crowded:
-            return f"member:{prefix}-*"
-        return self._name_member(member_id, actor)
-
-    def _learn_topics(self, topics: FieldValue) -> None:
-        if not isinstance(topics, Sequence) or isinstance(topics, str | bytes):
-            return
-        for topic in topics:
-            if isinstance(topic, Mapping) and isinstance(topic.get("topic_id"), str):
-                self._name_topic(str(topic["topic_id"]), self.text(str(topic.get("name"))))
-
-    def _name_topic(self, topic_id: str, name: str) -> None:
-        """Name an id after its topic; a topic that was created again has another id."""
-        if topic_id == _NO_TOPIC or topic_id in self._topics:
-            return
-        ordinal = 1 + sum(known.partition("#")[0] == name for known in self._topics.values())
-        self._topics[topic_id] = name if ordinal == 1 else f"{name}#{ordinal}"
+    def _learn_addresses(self, brokers: FieldValue) -> None:
+        for broker in brokers if isinstance(brokers, list | tuple) else (brokers,):
+            if isinstance(broker, Mapping) and broker.get("host"):
+                self._addresses[f"{broker['host']}:{broker.get('port')}"] = "coordinator:0"
 
     def _value(self, value: FieldValue, api: str, path: str) -> Json:
         environment = _ENVIRONMENT.get((api, path))
         if environment is not None:
             return environment(value)
         if isinstance(value, bytes) and (api, path) == _RECORDS:
-            batches = canonical_batches(value, self._producers, self.text)
+            named = self._ids.names.items()
+            producers = {int(number): name for (kind, number), name in named if kind == PRODUCER}
+            batches = canonical_batches(value, producers, self._with_groups)
             return _plain(value) if batches is None else batches
-        if isinstance(value, int) and path.endswith("producer_id"):
-            return self._producers.get(value, value)
-        if isinstance(value, str):
-            return self._topic(value) if path.endswith("topic_id") else self.text(value)
+        if isinstance(value, str | int):
+            return self._leaf(value, field_name(path))
         if isinstance(value, Mapping):
             return self._mapping(_as_far_as_spoken(value, api, path), api, f"{path}." if path else "")
         if isinstance(value, Sequence) and not isinstance(value, bytes):
             return self._sequence(value, api, path)
         return _plain(value)
 
+    def _leaf(self, value: str | int, name: str) -> Json:
+        key = id_in(name, value)
+        if key is not None:
+            return self._fixed.get(key) or self._ids.name_of(key) or value
+        if not isinstance(value, str):
+            return value
+        return self._prose(value) if is_prose(name) else self._with_groups(value)
+
+    def _with_groups(self, text: str) -> str:
+        """Replace the ids of groups in a text by names."""
+        return self._groups.get(text) or _with_names(text, self._groups)
+
+    def _prose(self, text: str) -> str:
+        """Replace the ids of members, topics and groups, and addresses, in a text for people."""
+        names = {str(each): name for (kind, each), name in self._ids.names.items() if kind != PRODUCER}
+        # An id may be a common word, such as "a".
+        names = {real: name for real, name in names.items() if len(real) > 2 or not real.isalpha()}
+        return _with_names(text, names | self._addresses | self._groups)
+
     def _mapping(self, fields: Mapping[str, FieldValue], api: str, parent: str) -> Json:
         return {name: self._value(value, api, f"{parent}{name}") for name, value in fields.items()}
 
     def _sequence(self, items: Sequence[FieldValue], api: str, path: str) -> Json:
         key = sort_key_fields(api, path)
-        if key is not None:
-            self._name_strangers(items)
         kept = [self._value(item, api, f"{path}[]") for item in items if self._concerns_us(item, api, path)]
-        self._crowded = frozenset()
         return kept if key is None else sorted(kept, key=lambda item: sort_key(item, key))
-
-    def _name_strangers(self, items: Sequence[FieldValue]) -> None:
-        """Name the new ids of an unordered collection, in the order of their prefixes: theirs is chance."""
-        ids = [str(item.get("member_id")) for item in items if isinstance(item, Mapping)]
-        unknown = [_MINTED.fullmatch(member_id) for member_id in ids if member_id not in self._members]
-        by_prefix = sorted((found["prefix"], found.group()) for found in unknown if found)
-        count = Counter(prefix for prefix, _ in by_prefix)
-        self._crowded = frozenset(prefix for prefix, times in count.items() if times > 1)
-        for _, member_id in by_prefix:
-            self._stranger(member_id)
 
     def _concerns_us(self, item: FieldValue, api: str, path: str) -> bool:
         """Return False for what others have on the same broker: their groups, and APIs of other services."""
@@ -281,9 +275,6 @@ class Canonicaliser:
                 return bool(item.get("partitions"))
             case _:
                 return True
-
-    def _topic(self, topic_id: str) -> str:
-        return topic_id if topic_id == _NO_TOPIC else f"topic:{self._topics.get(topic_id, '?')}"
 
 
 def _as_far_as_spoken(fields: Mapping[str, FieldValue], api: str, path: str) -> Mapping[str, FieldValue]:
@@ -310,28 +301,23 @@ def member_prefixes(prefixes: Iterable[tuple[str, str | None]]) -> dict[str, str
     return {prefix: actors.pop() for prefix, actors in owners.items() if len(actors) == 1}
 
 
-def minted_prefix(member_id: str) -> str | None:
-    """Return the prefix of a member id that a coordinator generated; None for any other id."""
-    found = _MINTED.fullmatch(member_id)
-    return found["prefix"] if found else None
-
-
-def member_id_pattern(member_id: str) -> str:
-    """Return a member id with its random part, if it has one, replaced by `*`."""
-    prefix = minted_prefix(member_id)
-    return member_id if prefix is None else f"{prefix}-*"
-
-
 def sort_key_fields(api: str, path: str) -> tuple[str, ...] | None:
     """Return the fields that an unordered collection is sorted by; None if its order is behaviour."""
     return _SORT_KEYS.get((api, path))
 
 
 def sort_key(item: Json, key: tuple[str, ...]) -> tuple[tuple[bool, int, str], ...]:
-    """Return a key to sort canonical items by fields, numbers by size, and then by their whole content."""
+    """Return a key to sort canonical items by fields, numbers by size, and then by their whole content.
+
+    Ids of nobody come last, so that the others stand beside their counterparts in another answer.
+    """
     parts = [item.get(name) for name in key] if isinstance(item, Mapping) else []
     return tuple(
-        (isinstance(part, int), part if isinstance(part, int) else 0, canonical_json(part))
+        (
+            isinstance(part, int),
+            part if isinstance(part, int) else 0,
+            canonical_json(part).replace(":?", ":~"),
+        )
         for part in (*parts, item)
     )
 
@@ -370,13 +356,10 @@ def _plain(value: FieldValue) -> Json:
     return value
 
 
-def _longest_first(names: Iterable[str], text: str) -> list[str]:
-    """Return the names that a text contains, longest first; most texts contain none."""
-    return sorted((each for each in names if each in text), key=len, reverse=True)
-
-
-def _replace_word(text: str, real: str, name: str) -> str:
-    """Replace an id where it is a whole word, not where it is a part of a longer one."""
-    if not real:
+def _with_names(text: str, names: Mapping[str, str]) -> str:
+    """Replace each id where it is a whole word, not where it is a part of a longer one."""
+    found = sorted((each for each in names if each and each in text), key=len, reverse=True)
+    if not found:
         return text
-    return re.sub(rf"(?<![\w-]){re.escape(real)}(?![\w-])", lambda _: name, text)
+    anyone = "|".join(map(re.escape, found))
+    return re.sub(rf"(?<![\w-])(?:{anyone})(?![\w-])", lambda word: names[word.group()], text)

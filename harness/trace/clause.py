@@ -1,7 +1,11 @@
 """A row of the catalogue, in suites and in the folders of runs."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
+
+from harness.verdict import Outcome
 
 
 class Exclusion(StrEnum):
@@ -38,3 +42,29 @@ class Clause:
     def is_due(self) -> bool:
         """Whether a scenario has to exercise it."""
         return self.exclusion is None
+
+
+class ClauseStatus(StrEnum):
+    """The result of a run for one row of the catalogue with one target."""
+
+    DIFFERS = "differs"
+    """A scenario that exercises the row diverges."""
+    AGREED = "agreed"
+    """Scenarios that exercise the row ran to a verdict, and none diverges."""
+    UNCLEAR = "unclear"
+    """No scenario that exercises the row ran to a verdict."""
+    NOT_APPLICABLE = "not applicable"
+    """No scenario that exercises the row could run on this target."""
+    NOT_EXERCISED = "not exercised"
+    """The run has no scenario for the row, although the row is not excluded."""
+    EXCLUDED = "excluded"
+    """The row is excluded, and no scenario exercises it."""
+
+
+DECIDING: Final[Mapping[ClauseStatus, frozenset[str]]] = {
+    ClauseStatus.DIFFERS: frozenset((Outcome.DIVERGES,)),
+    ClauseStatus.AGREED: frozenset((Outcome.CONFORMS, Outcome.LENIENT)),
+    ClauseStatus.UNCLEAR: frozenset((Outcome.INDETERMINATE, Outcome.HARNESS_ERROR)),
+    ClauseStatus.NOT_APPLICABLE: frozenset((Outcome.NOT_APPLICABLE,)),
+}
+"""The outcomes of which one suffices for a status, in order: a difference outweighs agreement."""

@@ -2,9 +2,13 @@
 
 from collections.abc import Iterator
 
+from pydantic import TypeAdapter, ValidationError
+
 from harness.trace.events import RunFooter
-from harness.trace.files import RunFolder, count_events, ends_within_a_line
-from harness.trace.schema import TraceError, json_object
+from harness.trace.files import RunFolder, count_events
+from harness.trace.schema import TraceError
+
+_COUNTS: TypeAdapter[dict[str, int]] = TypeAdapter(dict[str, int])
 
 
 def refuse_cut_short(folder: RunFolder) -> None:
@@ -15,8 +19,9 @@ def refuse_cut_short(folder: RunFolder) -> None:
     Raises:
         TraceError: the run has no footer, or a trace has lost events.
     """
-    if (lost := next(_losses(folder), None)) is not None:
-        raise TraceError(f"{folder.path}: {lost}")
+    if folder.read_footer() is None:
+        raise TraceError(f"{folder.path}: it has no footer: whoever recorded it was stopped before its end")
+    refuse_lost_events(folder)
 
 
 def refuse_lost_events(folder: RunFolder) -> None:
@@ -26,30 +31,22 @@ def refuse_lost_events(folder: RunFolder) -> None:
         TraceError: a trace has lost events.
     """
     footer = folder.read_footer()
-    for target, found, count in () if footer is None else _counts(folder, footer):
-        if not isinstance(count, int) or found < count:
-            raise TraceError(f"{folder.path}: {_too_few(target, found, count)}")
+    if footer is not None and (lost := next(lost_events(folder, footer), None)) is not None:
+        raise TraceError(f"{folder.path}: {lost}")
 
 
-def _losses(folder: RunFolder) -> Iterator[str]:
-    footer = folder.read_footer()
-    if footer is None:
-        yield "it has no footer: whoever recorded it was stopped before its end"
-        return
-    for target, found, count in _counts(folder, footer):
+def lost_events(folder: RunFolder, footer: RunFooter) -> Iterator[str]:
+    """Yield a sentence for each trace that has not as many events as the footer counts.
+
+    Raises:
+        TraceError: the footer counts no events, or a trace is damaged.
+    """
+    try:
+        counts = _COUNTS.validate_json(footer.event_counts)
+    except ValidationError as error:
+        why = error.errors()[0]["msg"]
+        raise TraceError(f"{folder.footer_json}: `event_counts` counts no events: {why}") from error
+    for trace, count in sorted(counts.items()):
+        found = count_events(folder.events(trace))
         if found != count:
-            yield _too_few(target, found, count)
-    for target in folder.targets():
-        if ends_within_a_line(folder.events(target)):
-            yield f"the trace of {target} ends within a line"
-
-
-def _counts(folder: RunFolder, footer: RunFooter) -> Iterator[tuple[str, int, object]]:
-    """Yield each target with the number of events in its trace, and the number that the footer contains."""
-    counts = json_object(footer.event_counts, where=f"{folder.footer_json}: `event_counts`")
-    for target, count in sorted(counts.items()):
-        yield target, count_events(folder.events(target)), count
-
-
-def _too_few(target: str, found: int, count: object) -> str:
-    return f"the trace of {target} has {found} of its {count} events"
+            yield f"the trace of {trace} has {found} of its {count} events"

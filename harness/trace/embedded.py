@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from harness.trace.events import Event, RunFooter
+from harness.trace.events import Event, RunFooter, TraceHeader
 from harness.trace.schema import TraceError, json_object
 
 
@@ -25,6 +25,16 @@ def canonical_fields(text: str | None) -> dict[str, Any]:
         TraceError: the fields are not a JSON object.
     """
     return {} if text is None else json_object(text, where="`canonical` of an event")
+
+
+def broker_properties(header: TraceHeader) -> dict[str, str]:
+    """Return the properties of a broker, all that it named.
+
+    Raises:
+        TraceError: the header does not contain any.
+    """
+    found = json_object(header.broker_config, where=f"`broker_config` of {header.target}")
+    return {name: str(value) for name, value in found.items()}
 
 
 def drive_times(footer: RunFooter) -> Mapping[str, float]:

@@ -11,6 +11,16 @@ from typing import Final
 
 TARGET_LOST: Final = "target lost: "
 """The beginning of a footer's end, a note or a reason that reports a lost target; the cause follows."""
+BROKER_ENDED: Final = "broker ended: "
+"""The beginning of the note of a closed connection where a scenario ended the broker; the cause follows."""
+LATE: Final = "late: "
+"""The beginning of the note of a response that came after its time; how long clients wait follows."""
+LEADERS_MOVED: Final = "leaders moved: "
+"""The beginning of a note or a reason of a conversation that was cut by another coordinator taking over."""
+
+
+RECORD: Final = "record"
+"""The name of the folder of what a run recorded, within the run's."""
 
 
 class RunKind(StrEnum):
@@ -141,6 +151,11 @@ class TraceHeader:
     start_ms: float
     """How long the broker took to become ready, in milliseconds."""
 
+    @property
+    def name(self) -> str:
+        """The target's name, as commands call it."""
+        return self.target
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunHeader:
@@ -165,6 +180,8 @@ class RunHeader:
     """A command line that repeats the run."""
     kind: str = RunKind.SUITES.value
     """A `RunKind`."""
+    record: str = RECORD
+    """The folder of what was recorded, absolute or as seen from the run's folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,37 +1,43 @@
 """The files of a run: where they are, how they are written to survive a crash, and how they are read.
 
-    reports/latest                          a link to the newest run
-    reports/RUN/run.json                    RunHeader
-    reports/RUN/footer.json                 RunFooter; absent from a run that was cut short
-    reports/RUN/scripts.json                scenario id to script
-    reports/RUN/clauses.jsonl               a Clause of the catalogue a line
-    reports/RUN/alignments.jsonl            an Alignment a line
-    reports/RUN/judgements.jsonl            a Judgement a line
-    reports/RUN/differences.jsonl           a Difference a line
-    reports/RUN/attributions.jsonl          an Attribution a line; only where versions were compared
-    reports/RUN/traces/TARGET/header.json   a list of TraceHeader, one for each broker configuration
-    reports/RUN/traces/TARGET/events.jsonl  an Event a line
-    reports/RUN/traces/TARGET/attempt-N/    events.jsonl of what was run again, N from 2
-    reports/RUN/attempts.jsonl              an Attempt a line, of scenarios that were run again
-    reports/RUN/tables/TABLE/               Parquet, made of all these by `harness.spark`
-    reports/RUN/logs/TARGET/                the logs of brokers
+    reports/latest                  a link to the newest run
+    reports/RUN/run.json            RunHeader
+    reports/RUN/record/             what was recorded, or a link to where `--record` put it
+      footer.json                   RunFooter; absent from a run that was cut short
+      scripts.json.zst              scenario id to script
+      clauses.jsonl.zst             a Clause of the catalogue a line
+      judgements.jsonl.zst          a Judgement a line
+      differences.jsonl.zst         a Difference a line
+      attributions.jsonl.zst        an Attribution a line; only where versions were compared
+      attempts.jsonl.zst            an Attempt a line, of scenarios that were run again
+      traces/TARGET/header.json     a list of TraceHeader, one for each broker configuration
+      traces/TARGET/events.jsonl.zst  an Event a line
+      traces/TARGET/attempt-N/      events.jsonl.zst of what was run again, N from 2
+      brokers.json                  which scenarios ran on which brokers
+      suspects.json                 who may have ended a lost target's broker, by target; seldom there
+      logs.tar.zst                  the logs of brokers, a folder for each target; `logs/` until the run ends
+    reports/RUN/trend/TABLE/        Parquet, made of all archived runs up to this one by `harness.spark`
 
-A whole file is written under another name and then renamed, so that it exists completely or not at all.
-A line of events is flushed as it is written, so that a killed process loses at most that line.
+A file whose name ends with `.zst` is compressed. A whole file is written under another name and then renamed,
+so that it exists completely or not at all. A line of events is compressed and flushed as it is written, so
+that a killed process loses at most that line.
 """
 
 import json
-import os
 import re
+import shutil
+import tarfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from harness.trace.beside import BrokersOfTarget, fit_brokers, fit_scripts, scripts_text
-from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
-from harness.trace.formats import run_footer_of_today, run_header_of_today, trace_header_of_today
+from harness.trace.beside import BrokersOfTarget, fit_brokers, fit_scripts, fit_suspects, scripts_text
+from harness.trace.events import RECORD, Event, RunFooter, RunHeader, TraceHeader
+from harness.trace.formats import refuse_other_formats
+from harness.trace.plain_files import COMPRESSED, blocks_of, read_plain, zstd
 from harness.trace.schema import (
     RecordT,
     TraceError,
@@ -45,11 +51,14 @@ from harness.trace.schema import (
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-_BLOCK_BYTES: Final = 1 << 20
 LATEST: Final = "latest"
 """Name of the link in `reports/`."""
 _SCENARIO_ID: Final = re.compile(rb'"scenario_id": "([^"\\]*)"')  # what an event quotes is escaped
 _ATTEMPT: Final = "attempt-"
+_LOGS: Final = "logs.tar.zst"
+_CHECKED: Final[Mapping[int, int]] = {zstd.CompressionParameter.checksum_flag: 1}
+_WHOLE_LEVEL: Final = 9
+"""How hard zstd tries with a file that is written once; a higher level takes longer than it saves."""
 
 
 def attempt_name(target: str, number: int) -> str:
@@ -58,35 +67,33 @@ def attempt_name(target: str, number: int) -> str:
 
 
 class EventWriter:
-    """Appends events to a trace: whole lines only, and from any thread, since Python's file has a lock.
+    """Appends events to a trace: whole lines only, and from any thread.
 
     A character that is half a surrogate pair, which UTF-8 cannot contain, is written as `?`.
-
-    Raises:
-        TraceError: the file exists and ends within a line.
     """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if ends_within_a_line(path):
-            raise TraceError(f"{path}: its last line is torn; nothing can be appended to it")
         self._path = path
         self._file = path.open("ab")
-        self.size = self._file.tell()
-        """The size of the file so far, in bytes."""
+        self._packer = zstd.ZstdCompressor(options=_CHECKED)
+        self._lock = Lock()
+        self.size = 0
+        """How many bytes were written, before they were compressed."""
 
     def write(self, event: Event) -> None:
         """Append an event and hand it to the operating system before returning."""
         line = to_json(event).encode("utf-8", errors="replace") + b"\n"
-        with _naming(self._path):
-            self._file.write(line)
+        with self._lock, _naming(self._path):
+            self._file.write(self._packer.compress(line, self._packer.FLUSH_BLOCK))
             self._file.flush()
-        self.size += len(line)
+            self.size += len(line)
 
     def close(self) -> None:
         """Close the file. Idempotent."""
-        with _naming(self._path):
-            self._file.close()
+        if not self._file.closed:
+            with self._lock, _naming(self._path), self._file:
+                self._file.write(self._packer.flush())
 
     def __enter__(self) -> Self:
         return self
@@ -97,34 +104,20 @@ class EventWriter:
         self.close()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventFile:
-    """The events of one target, in the order in which they were written."""
+def read_events(path: Path, scenario_ids: Collection[str] | None = None) -> tuple[Event, ...]:
+    """Read a trace, or its events of some scenarios, in the order in which they were written.
 
-    events: tuple[Event, ...]
-    torn_line: int | None
-    """Number of the last line, from 1, if its writer was stopped within it; the line is not in `events`."""
-
-
-def read_events(path: Path, scenario_ids: Collection[str] | None = None) -> EventFile:
-    """Read a trace, or its events of some scenarios; its last line may be torn.
+    A last line that its writer did not finish is left out.
 
     Raises:
-        TraceError: the file is missing, or any other line is not an event.
+        TraceError: the file is missing or damaged, or a line is not an event.
     """
-    *lines, last = _read_bytes(path).split(b"\n")
-    events = [
+    *lines, _ = _read_bytes(path).split(b"\n")
+    return tuple(
         from_json(Event, line, where=f"{path}:{number}")
         for number, line in enumerate(lines, start=1)
         if _may_be_of(line, scenario_ids)
-    ]
-    torn_line = None
-    if last and _may_be_of(last, scenario_ids):
-        try:
-            events.append(from_json(Event, last, where=f"{path}:{len(lines) + 1}"))
-        except TraceError:
-            torn_line = len(lines) + 1
-    return EventFile(events=tuple(events), torn_line=torn_line)
+    )
 
 
 def _may_be_of(line: bytes, scenario_ids: Collection[str] | None) -> bool:
@@ -136,26 +129,21 @@ def count_events(path: Path) -> int:
     """Return the number of complete lines of a trace; 0 if it is missing."""
     if not path.exists():
         return 0
-    with path.open("rb") as file:
-        return sum(block.count(b"\n") for block in iter(lambda: file.read(_BLOCK_BYTES), b""))
-
-
-def ends_within_a_line(path: Path) -> bool:
-    """Return whether a file exists, has content, and does not end with a newline."""
-    if not path.exists() or path.stat().st_size == 0:
-        return False
-    with path.open("rb") as file:
-        file.seek(-1, os.SEEK_END)
-        return file.read() != b"\n"
+    return sum(block.count(b"\n") for block in blocks_of(path))
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that readers always see all of it, or its previous content."""
+    """Write a file, compressed if its name says so; readers always see all of it, or its previous content."""
+    content = text.encode("utf-8", errors="replace")
+    if path.suffix == COMPRESSED:
+        content = zstd.compress(
+            content, options={**_CHECKED, zstd.CompressionParameter.compression_level: _WHOLE_LEVEL}
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
         with _naming(unfinished):
-            unfinished.write_bytes(text.encode("utf-8", errors="replace"))
+            unfinished.write_bytes(content)
         unfinished.replace(path)
     except OSError:
         unfinished.unlink(missing_ok=True)
@@ -180,6 +168,12 @@ def read_records(cls: type[RecordT], path: Path) -> tuple[RecordT, ...]:
     )
 
 
+def append_line(path: Path, text: str) -> None:
+    """Append a line to a compressed file, and hand it to the operating system before returning."""
+    with path.open("ab") as file:
+        file.write(zstd.compress(text.encode("utf-8", errors="replace") + b"\n"))
+
+
 def point_latest(run: Path) -> None:
     """Make `latest`, beside a run's folder, point to the folder."""
     # The name contains the run's, since another run may be created at the same moment.
@@ -195,8 +189,13 @@ class RunFolder:
     path: Path
 
     @classmethod
-    def create(cls, reports: Path, run_id: str) -> "RunFolder":
+    def create(cls, reports: Path, run_id: str, records: Path | None = None) -> "RunFolder":
         """Create the folder of a new run and make `latest` point to it.
+
+        Args:
+            reports: gets the folder.
+            run_id: the folder's name.
+            records: gets a folder of that name with the record, which the run then links to.
 
         Raises:
             TraceError: there is already a run with that id.
@@ -205,10 +204,21 @@ class RunFolder:
         reports.mkdir(parents=True, exist_ok=True)
         try:
             folder.path.mkdir()
+            if records is None:
+                folder.record.mkdir()
+            else:
+                elsewhere = records.absolute() / run_id / folder.record.name
+                elsewhere.mkdir(parents=True)
+                folder.record.symlink_to(elsewhere, target_is_directory=True)
         except FileExistsError as error:
-            raise TraceError(f"{folder.path}: there is a run of that id already") from error
+            raise TraceError(f"{error.filename}: there is a run of that id already") from error
         point_latest(folder.path)
         return folder
+
+    @property
+    def record(self) -> Path:
+        """The folder of what was recorded."""
+        return self.path / RECORD
 
     @property
     def run_json(self) -> Path:
@@ -218,72 +228,93 @@ class RunFolder:
     @property
     def footer_json(self) -> Path:
         """The run's footer."""
-        return self.path / "footer.json"
+        return self.record / "footer.json"
 
     @property
     def scripts_json(self) -> Path:
         """The scripts that were run, by scenario id."""
-        return self.path / "scripts.json"
+        return self.record / "scripts.json.zst"
 
     @property
     def brokers_json(self) -> Path:
         """Which brokers each target's scenarios ran on, and in which order."""
-        return self.path / "brokers.json"
+        return self.record / "brokers.json"
+
+    @property
+    def suspects_json(self) -> Path:
+        """What scenarios did last before their target was lost, by target; absent if none was lost."""
+        return self.record / "suspects.json"
 
     @property
     def clauses(self) -> Path:
         """The catalogue that scenarios exercise; absent from a run of suites without one."""
-        return self.path / "clauses.jsonl"
-
-    @property
-    def alignments(self) -> Path:
-        """Which events of targets and oracles correspond; absent from a run that was judged in format 3."""
-        return self.path / "alignments.jsonl"
+        return self.record / "clauses.jsonl.zst"
 
     @property
     def judgements(self) -> Path:
         """The judgement of each scenario with each target."""
-        return self.path / "judgements.jsonl"
+        return self.record / "judgements.jsonl.zst"
 
     @property
     def differences(self) -> Path:
         """The differences."""
-        return self.path / "differences.jsonl"
+        return self.record / "differences.jsonl.zst"
 
     @property
     def attempts(self) -> Path:
         """The results of each attempt at scenarios that were run again; absent if none was."""
-        return self.path / "attempts.jsonl"
+        return self.record / "attempts.jsonl.zst"
 
     @property
     def attributions(self) -> Path:
         """Which named behaviours make profiles differ."""
-        return self.path / "attributions.jsonl"
+        return self.record / "attributions.jsonl.zst"
 
-    @property
-    def tables(self) -> Path:
-        """The tables that reports are made from, a folder each."""
-        return self.path / "tables"
+    def of_target(self, target: str) -> Path:
+        """The folder of what was recorded of a target."""
+        return self.record / "traces" / target
 
     def headers_json(self, target: str) -> Path:
         """A target's headers, one for each broker configuration."""
-        return self.path / "traces" / target / "header.json"
+        return self.of_target(target) / "header.json"
 
     def events(self, target: str) -> Path:
         """The events of a target, or of a further attempt."""
-        return self.path / "traces" / target / "events.jsonl"
+        return self.of_target(target) / "events.jsonl.zst"
 
     def logs(self, target: str) -> Path:
-        """The logs of the target's brokers."""
-        return self.path / "logs" / target
+        """The folder to which the target's brokers log; `pack_logs` archives it."""
+        return self.record / "logs" / target
+
+    def pack_logs(self) -> None:
+        """Move the logs of brokers that have ended into one archive, beside the folder in which they were."""
+        logs = self.record / "logs"
+        if not logs.is_dir():
+            return
+        archive = self.record / _LOGS
+        unfinished = archive.with_name(f".{archive.name}.unfinished")
+        with (
+            unfinished.open("wb") as file,
+            zstd.ZstdFile(file, "w", level=_WHOLE_LEVEL) as packer,
+            tarfile.open(fileobj=packer, mode="w|") as members,
+        ):
+            for path in sorted(each for each in logs.rglob("*") if each.is_file()):
+                members.add(path, path.relative_to(self.record), recursive=False, filter=_without_owner)
+        unfinished.replace(archive)
+        shutil.rmtree(logs)
+
+    def copy_logs(self, run_id: str, into: "RunFolder") -> None:
+        """Copy the archives of logs to the folder of another run, named by the run that they come from."""
+        for archive in self.record.glob(f"*{_LOGS}"):
+            shutil.copyfile(archive, into.record / f"{run_id}-{archive.name}")
 
     def targets(self) -> tuple[str, ...]:
         """Return the names of the targets that left a trace, in alphabetical order."""
-        return tuple(sorted(path.name for path in (self.path / "traces").glob("*") if path.is_dir()))
+        return tuple(sorted(path.name for path in (self.record / "traces").glob("*") if path.is_dir()))
 
     def repeats(self, target: str) -> Mapping[int, str]:
         """Return the further attempts that have traces of a target: number, from 2, to the trace's name."""
-        folders = (self.path / "traces" / target).glob(f"{_ATTEMPT}*")
+        folders = self.of_target(target).glob(f"{_ATTEMPT}*")
         numbers = sorted(
             int(found) for each in folders if (found := each.name.removeprefix(_ATTEMPT)).isdecimal()
         )
@@ -294,12 +325,14 @@ class RunFolder:
         return tuple(name for target in self.targets() for name in (target, *self.repeats(target).values()))
 
     def write_run(self, header: RunHeader) -> None:
-        """Write the run's header, before anything else is written."""
-        write_whole(self.run_json, _pretty(to_content(header)))
+        """Write the run's header, before anything else is written; a record elsewhere gets it too."""
+        for path in {self.run_json, self.record.resolve().with_name(self.run_json.name)}:
+            write_whole(path, _pretty(to_content(header)))
 
     def read_run(self) -> RunHeader:
         """Read the run's header; raises `TraceError` if this is not a run's folder."""
-        content = run_header_of_today(_read_json(self.run_json), where=str(self.run_json))
+        content = _read_json(self.run_json)
+        refuse_other_formats(content, where=str(self.run_json))
         return from_content(RunHeader, content, where=str(self.run_json))
 
     def write_footer(self, footer: RunFooter) -> None:
@@ -310,8 +343,7 @@ class RunFolder:
         """Read the run's footer; return None if the run was cut short."""
         if not self.footer_json.exists():
             return None
-        content = run_footer_of_today(_read_json(self.footer_json))
-        return from_content(RunFooter, content, where=str(self.footer_json))
+        return from_content(RunFooter, _read_json(self.footer_json), where=str(self.footer_json))
 
     def write_headers(self, target: str, headers: Sequence[TraceHeader]) -> None:
         """Write all headers of a target; called again whenever one is added."""
@@ -324,9 +356,27 @@ class RunFolder:
         if not isinstance(content, list):
             raise TraceError(f"{path}: no list of headers")
         return tuple(
-            from_content(TraceHeader, trace_header_of_today(header), where=f"{path}[{index}]")
+            from_content(TraceHeader, header, where=f"{path}[{index}]")
             for index, header in enumerate(content)
         )
+
+    def all_headers(self) -> tuple[TraceHeader, ...]:
+        """Read the headers of all targets, in alphabetical order."""
+        return tuple(header for target in self.targets() for header in self.read_headers(target))
+
+    def write_suspects(self, suspects: Mapping[str, Sequence[str]]) -> None:
+        """Write, by target, what scenarios did last before it was lost."""
+        write_whole(self.suspects_json, _pretty(suspects))
+
+    def read_suspects(self) -> Mapping[str, Sequence[str]]:
+        """Return, by target, what scenarios did last before it was lost; nothing if that is not on file.
+
+        Raises:
+            TraceError: the file is damaged.
+        """
+        if not self.suspects_json.exists():
+            return {}
+        return fit_suspects(_read_json(self.suspects_json), where=str(self.suspects_json))
 
     def write_brokers(self, brokers: Mapping[str, object]) -> None:
         """Write which brokers each target's scenarios run on."""
@@ -383,6 +433,10 @@ class _naming:  # noqa: N801 - reads as a verb where it is used
             error.filename = str(self._path)
 
 
+def _without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    return member.replace(uid=0, gid=0, uname="", gname="", deep=False)
+
+
 def _pretty(content: object) -> str:
     return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
 
@@ -393,8 +447,8 @@ def _read_json(path: Path) -> object:
 
 def _read_bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_plain(path)
     except FileNotFoundError as error:
         raise TraceError(f"{path}: there is no such file") from error
-    except (IsADirectoryError, NotADirectoryError, PermissionError) as error:
+    except (NotADirectoryError, PermissionError) as error:
         raise TraceError(f"{path}: cannot be read: {error.strerror}") from error

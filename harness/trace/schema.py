@@ -75,6 +75,14 @@ _COLUMN_TYPES: Final[dict[object, ColumnType]] = {
 }
 
 
+_USUAL_TYPES: Final = {
+    ColumnType.STRING: (str,),
+    ColumnType.INTEGER: (int,),
+    ColumnType.BOOLEAN: (bool,),
+}
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
 def columns(cls: "type[DataclassInstance]") -> tuple[Column, ...]:
     """Return a record class's columns, in the order of its fields.
 
@@ -89,6 +97,20 @@ def _columns(cls: type) -> tuple[Column, ...]:
     hints = get_type_hints(cls)
     descriptions = field_descriptions(cls)
     return tuple(_column(each, hints[each.name], descriptions.get(each.name, "")) for each in fields(cls))
+
+
+@cache
+def _names(cls: type) -> frozenset[str]:
+    return frozenset(column.name for column in columns(cls))
+
+
+@cache
+def _with_usual_types(cls: type) -> tuple[tuple[Column, frozenset[type]], ...]:
+    """Return a class's columns, each with the types whose values fit and need no closer look."""
+    return tuple(
+        (column, frozenset({*_USUAL_TYPES.get(column.type, ()), *((NoneType,) if column.nullable else ())}))
+        for column in columns(cls)
+    )
 
 
 def _column(field: "Field[Any]", hint: object, description: str) -> Column:
@@ -169,11 +191,15 @@ def to_json(record: "DataclassInstance") -> str:
         TypeError: the record contains something that its class does not declare.
         ValueError: the record contains a number that is not finite.
     """
-    content = to_content(record)
-    for column in columns(type(record)):
-        if (complaint := _complaint(column, content[column.name])) is not None:
-            raise TypeError(f"{type(record).__name__}: {complaint}")
-    return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    content = {}
+    for column, usual in _with_usual_types(type(record)):
+        value = getattr(record, column.name)
+        if type(value) not in usual:
+            value = list(value) if isinstance(value, tuple) else value
+            if (complaint := _complaint(column, value)) is not None:
+                raise TypeError(f"{type(record).__name__}: {complaint}")
+        content[column.name] = value
+    return _ENCODER.encode(content)
 
 
 def to_content(record: "DataclassInstance") -> dict[str, object]:
@@ -219,6 +245,8 @@ def parsed_json(text: str | bytes, *, where: str) -> Any:  # noqa: ANN401 - JSON
 def _is_too_deep(text: str | bytes) -> bool:
     """Return whether JSON is nested too deep for functions that walk through it."""
     if isinstance(text, bytes):
+        if text.count(b"[") + text.count(b"{") <= NESTED_MAX:
+            return False
         text = text.decode(errors="replace")
     if text.count("[") + text.count("{") <= NESTED_MAX:
         return False
@@ -250,11 +278,13 @@ def from_content(cls: type[RecordT], content: object, *, where: str) -> RecordT:
     if (complaint := _key_complaint(cls, content.keys())) is not None:
         raise TraceError(f"{where}: {complaint}")
     values: dict[str, object] = {}
-    for column in columns(cls):
+    for column, usual in _with_usual_types(cls):
         value = content.get(column.name, column.default)
-        if (complaint := _complaint(column, value)) is not None:
-            raise TraceError(f"{where}: {complaint}")
-        values[column.name] = _as_declared(column, value)
+        if type(value) not in usual:
+            if (complaint := _complaint(column, value)) is not None:
+                raise TraceError(f"{where}: {complaint}")
+            value = _as_declared(column, value)
+        values[column.name] = value
     return cls(**values)
 
 
@@ -270,6 +300,8 @@ def _as_declared(column: Column, value: object) -> object:
 
 
 def _key_complaint(cls: "type[DataclassInstance]", found: AbstractSet[object]) -> str | None:
+    if found == _names(cls):
+        return None
     known = columns(cls)
     missing = [each.name for each in known if each.name not in found and not each.may_be_missing]
     unknown = sorted(str(name) for name in found - {each.name for each in known})

@@ -7,11 +7,12 @@ from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from kio.schema.errors import ErrorCode
-from kio.serial import entity_reader, entity_writer
+from kio.serial import entity_writer
 from kio.serial.errors import BufferUnderflow
 from kio.static.primitive import i16, i32
 
 from harness.wire.errors import CutShort, MalformedResponse, WireError
+from harness.wire.reading import read_message
 from harness.wire.schema import FieldShape, Shape, api_key, request_shape, response_shape
 
 FieldValue: TypeAlias = (
@@ -88,15 +89,13 @@ def decode_request(
         CutShort: the bytes are too short.
     """
     shape = request_shape(api, version)
-    assert shape.header is not None
     try:
-        header, header_size = entity_reader(shape.header)(payload, 0)
-        body, body_size = entity_reader(shape.twin)(payload, header_size)
-    except BufferUnderflow as error:
+        header, body, end = read_message(shape, payload)
+    except (BufferUnderflow, CutShort) as error:
         raise CutShort(f"not a {api} v{version} request: {error!r}") from error
     except Exception as error:
         raise WireError(f"not a {api} v{version} request: {error!r}") from error
-    rest = len(payload) - header_size - body_size
+    rest = len(payload) - end
     if rest and not may_go_on:
         raise WireError(f"{rest} bytes are left over behind a {api} v{version} request")
     return Decoded(
@@ -122,15 +121,13 @@ def decode_response(api: str, version: int, payload: bytes, *, is_written_again:
         raise MalformedResponse(f"{len(payload)} bytes are too few for a correlation id", correlation_id=None)
     correlation_id = int.from_bytes(payload[:_CORRELATION_ID_BYTES], "big", signed=True)
     shape = response_shape(api, version)
-    assert shape.header is not None
     try:
-        header, header_size = entity_reader(shape.header)(payload, 0)
-        body, body_size = entity_reader(shape.twin)(payload, header_size)
+        header, body, end = read_message(shape, payload)
     except Exception as error:
         raise MalformedResponse(
             f"not a {api} v{version} response: {error!r}", correlation_id=correlation_id
         ) from error
-    rest = len(payload) - header_size - body_size
+    rest = len(payload) - end
     if rest:
         raise MalformedResponse(
             f"{rest} bytes are left over behind a {api} v{version} response",

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from kio.serial import entity_reader, entity_writer
+from kio.serial import entity_writer
 
 from harness.apis.table import APIS, descriptor
 from harness.wire.errors import WireError
+from harness.wire.reading import read_message
 from harness.wire.schema import API_NAMES, Shape, api_key, has_version, response_shape
 
 Relocate: TypeAlias = Callable[[str, int, int], tuple[str, int]]
@@ -154,13 +155,11 @@ def _lowered(entry: Any, newest: Mapping[int, int], reported: list[str]) -> Sequ
 
 def _read(key: int, version: int, payload: bytes) -> tuple[Shape, Any, Any]:
     shape = response_shape(API_NAMES[key], version)
-    assert shape.header is not None
     try:
-        header, header_size = entity_reader(shape.header)(payload, 0)
-        body, body_size = entity_reader(shape.twin)(payload, header_size)
+        header, body, end = read_message(shape, payload)
     except Exception as error:
         raise WireError(f"not a {API_NAMES[key]} v{version} response: {error!r}") from error
-    if header_size + body_size != len(payload):
+    if end != len(payload):
         raise WireError(f"bytes are left over behind a {API_NAMES[key]} v{version} response")
     return shape, header, body
 

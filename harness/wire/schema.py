@@ -145,7 +145,7 @@ def _twin(entity: Any) -> Shape:
 
 def _twin_field(field: dataclasses.Field[Any], *, is_null: bool) -> tuple[tuple[str, Any, Any], FieldShape]:
     kafka_type: str = field.metadata.get("kafka_type", "structure")
-    nullable, inner, is_array = _unwrap(field.type)
+    nullable, inner, is_array = unwrapped(field.type)
     nested: Shape | None = (
         _twin(inner) if isinstance(inner, type) and dataclasses.is_dataclass(inner) else None
     )
@@ -178,7 +178,7 @@ def _kafka_default(default: Any, kafka_type: str, *, is_array: bool) -> object:
     return None if kafka_type == "structure" else _ZEROS.get(kafka_type, 0)
 
 
-def _unwrap(annotation: Any) -> tuple[bool, Any, bool]:
+def unwrapped(annotation: Any) -> tuple[bool, Any, bool]:
     """Split an annotation into (may be null, the item's type, is an array)."""
     nullable = False
     if typing.get_origin(annotation) in (UnionType, typing.Union):

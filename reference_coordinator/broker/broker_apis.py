@@ -19,6 +19,7 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import OFFSETS_TOPIC
 from reference_coordinator.core.java import as_int, trim
 from reference_coordinator.core.map_order import partition_for
+from reference_coordinator.core.parts import between_parts
 from reference_coordinator.core.values import value
 from reference_coordinator.messages import AUTHORIZED_OPERATIONS_OMITTED, RequestContext
 from reference_coordinator.profile.api_versions import Api, ApiRanges
@@ -188,7 +189,7 @@ def handle_topic_metadata(
         _TOPIC_OPERATIONS if request.include_topic_authorized_operations else AUTHORIZED_OPERATIONS_OMITTED
     )
     if request.topics is None:
-        topics = tuple(_shown(broker, topic, operations) for topic in broker.topics)
+        topics = tuple(_shown(broker, topic, operations) for topic in tuple(broker.topics))
     elif (
         any(topic.name is None or topic.topic_id for topic in request.topics)
         and context.api_version < _FIRST_TOPIC_IDS_IN_METADATA_REQUEST
@@ -272,6 +273,7 @@ def create_internal_or_plain_topic(broker: Broker, name: str) -> None:
 
 
 def _shown(broker: Broker, topic: Topic, operations: int) -> brokers.MetadataResponseTopic:
+    between_parts()
     replicas = tuple(each.node_id for each in broker.cluster.nodes)
     return brokers.MetadataResponseTopic(
         error_code=Errors.NONE,
@@ -324,8 +326,7 @@ def handle_find_coordinator(
 
     Source: KafkaApis#handleFindCoordinatorRequest (4.3.1).
     """
-    log = _log_of_type(broker, request.key_type)
-    if log is None:
+    if (log := _log_of_type(broker, request.key_type)) is None:
         # An exception becomes the request's error response, which has a message in every version.
         is_validated = broker.profile.has(Behaviour.COORDINATOR_TYPE_VALIDATED)
         found: Found = Errors.INVALID_REQUEST if is_validated else Errors.UNKNOWN_SERVER_ERROR

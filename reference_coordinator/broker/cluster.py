@@ -99,6 +99,10 @@ class Cluster:
         self._homes[connection] = node_id
         return connection
 
+    def answer_bytes(self, connection: ConnectionId, frame: bytes) -> int:
+        """Return about how large the answer to a request frame is; see `Listener`."""
+        return self._listeners[self._homes[connection]].answer_bytes(connection, frame)
+
     def received(self, connection: ConnectionId, frame: bytes, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         """Process a frame; it has no effect on a connection that was closed from this side."""
         node_id = self._homes[connection]

@@ -27,6 +27,7 @@ from reference_coordinator.broker.group_config_apis import (
 from reference_coordinator.broker.topics import Topic, is_legal_topic_name
 from reference_coordinator.broker_messages import tools
 from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.parts import between_parts
 from reference_coordinator.messages import RequestContext
 from reference_coordinator.profile.behaviours import OLDEST, Version
 from reference_coordinator.profile.config import GroupCoordinatorConfig
@@ -149,6 +150,7 @@ def _not_described(resource: tools.DescribeConfigsResource) -> tools.DescribeCon
 def _described(
     broker: Broker, resource: tools.DescribeConfigsResource, *, with_synonyms: bool
 ) -> tools.DescribeConfigsResult:
+    between_parts()
     error, message = Errors.NONE, ""
     configs: tuple[tools.DescribeConfigsResourceResult, ...] = ()
     try:

@@ -21,6 +21,7 @@ from reference_coordinator.broker_messages.inspection import (
 )
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import OFFSETS_TOPIC, TopicPartition
+from reference_coordinator.core.parts import between_parts
 from reference_coordinator.runtime.limits import size_in_bytes
 
 _LOG_DIR: Final = "/tmp/kafka-logs"  # noqa: S108 - nothing is written there: it is Kafka's default `log.dir`
@@ -43,7 +44,7 @@ def handle_describe_log_dirs(broker: Broker, request: DescribeLogDirsRequest) ->
         if request.topics is None
         else {TopicPartition(each.topic, index) for each in request.topics for index in each.partitions}
     )
-    topics = (_log_dir_topic(broker, topic, wanted) for topic in broker.topics)
+    topics = (_log_dir_topic(broker, topic, wanted) for topic in tuple(broker.topics))
     result = DescribeLogDirsResult(
         error_code=Errors.NONE, log_dir=_LOG_DIR, topics=tuple(each for each in topics if each.partitions)
     )
@@ -51,6 +52,7 @@ def handle_describe_log_dirs(broker: Broker, request: DescribeLogDirsRequest) ->
 
 
 def _log_dir_topic(broker: Broker, topic: Topic, wanted: set[TopicPartition] | None) -> DescribeLogDirsTopic:
+    between_parts()
     partitions = (TopicPartition(topic.name, index) for index in range(topic.num_partitions))
     return DescribeLogDirsTopic(
         name=topic.name,

@@ -111,7 +111,7 @@ class KafkaApis:
             profile=profile,
             cluster=self.cluster,
             node_id=node.node_id,
-            num_partitions=config.offsets_topic_num_partitions,
+            config=config,
         )
         self.clients = ClientApis(self.broker, self.transactions)
         self.cluster.register(node, self)
@@ -196,7 +196,8 @@ class KafkaApis:
 
         Source: BrokerMetadataPublisher#onMetadataUpdate (4.3.1).
         """
-        self.cluster.now_ms = now_ms
+        # A request that was handled in parts began some time ago.
+        self.cluster.now_ms = now_ms = max(now_ms, self.cluster.now_ms)
         answers: Answers = ()
         if self.is_behind:
             self._version = self.cluster.version

@@ -14,15 +14,18 @@ from itertools import count
 from types import MappingProxyType
 from typing import Final, NewType
 
+from reference_coordinator.broker.answer_sizes import ESTIMATED, answer_bytes
 from reference_coordinator.broker.authorized_apis import AuthorizedApis
 from reference_coordinator.broker.cluster_state import ClusterState, Node
-from reference_coordinator.broker.error_responses import ABOUT_TOPICS, error_response
+from reference_coordinator.broker.error_responses import ABOUT_TOPICS
 from reference_coordinator.broker.kafka_apis import Answers, KafkaApis
+from reference_coordinator.broker.written_answers import PermittedFrames, failed, write_answer
 from reference_coordinator.broker_messages import BrokerRequest, BrokerResponse
 from reference_coordinator.core.choices import Choices
-from reference_coordinator.core.effects import Permitted, Respond
+from reference_coordinator.core.effects import Respond
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import OFFSETS_TOPIC, Millis, ResponseToken
+from reference_coordinator.core.parts import AnswerTooLargeError
 from reference_coordinator.core.values import value
 from reference_coordinator.log.offsets_log import OffsetsLog
 from reference_coordinator.messages import RequestContext
@@ -34,28 +37,16 @@ from reference_coordinator.shares.messages import OfShares
 from reference_coordinator.topic_logs.messages import Unanswered
 from reference_coordinator.wire import (
     MalformedRequestError,
+    ReceivedRequest,
     RequestHeader,
     UnwritableResponseError,
     read_request,
-    write_response,
-    written_field,
 )
 
 ConnectionId = NewType("ConnectionId", int)
 _REMEMBERED_CONTEXTS: Final = 256
-_NO_TOKEN: Final = ResponseToken(0)
+_API_KEY_BYTES: Final = 2
 _NO_TOPICS: Final[Mapping[str, int]] = MappingProxyType({})
-
-
-@value
-class PermittedFrames:
-    """Frames that Kafka may send instead of another one, depending on map order or a race."""
-
-    field: str
-    """The top-level field in which they differ."""
-    frames: tuple[bytes, ...]
-    """One frame for each permitted value, including that of the frame that is sent."""
-    reason: str
 
 
 @value
@@ -148,6 +139,8 @@ class Listener:
         self._is_up = True
         self._channels: dict[ConnectionId, _Channel] = {}
         self._in_progress: dict[ResponseToken, _InProgress] = {}
+        self._estimated: tuple[bytes, ReceivedRequest] | None = None
+        """The request whose answer was estimated last, so that it is not read twice."""
 
     def _started(self, config: GroupCoordinatorConfig) -> KafkaApis:
         apis = AuthorizedApis if config.authorizer_class_name else KafkaApis
@@ -178,6 +171,17 @@ class Listener:
         self._channels[connection] = _Channel(client_host=f"/{client_host}", principal=principal)
         return connection
 
+    def answer_bytes(self, connection: ConnectionId, frame: bytes) -> int:
+        """Return about how large the answer to a request frame is, or 0 if it is not estimated."""
+        if connection not in self._channels or int.from_bytes(frame[:_API_KEY_BYTES], "big") not in ESTIMATED:
+            return 0
+        try:
+            request = read_request(frame, ranges=self.ranges)
+        except MalformedRequestError:
+            return 0
+        self._estimated = frame, request
+        return answer_bytes(self.apis.broker, self.apis.coordinator.shard, request.message)
+
     def received(self, connection: ConnectionId, frame: bytes, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         """Process a frame; it has no effect on a connection that was closed from this side."""
         channel = self._channels.get(connection)
@@ -197,6 +201,7 @@ class Listener:
     def disconnected(self, connection: ConnectionId, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         """Remove a connection. Its request continues, its answer is dropped, its share session ends."""
         self._channels.pop(connection, None)
+        self._estimated = None
         return self._send(self.apis.clients.disconnected(connection, now_ms=now_ms), now_ms=now_ms)
 
     def advance(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
@@ -297,13 +302,13 @@ class Listener:
     def _handle(
         self, connection: ConnectionId, channel: _Channel, frame: bytes, *, now_ms: Millis
     ) -> Answers:
-        request = read_request(frame, ranges=self.ranges)
+        request = self._read(frame)
         token = ResponseToken(next(self._shared.tokens))
         header, message = request.header, request.message
         self._in_progress[token] = _InProgress(connection=connection, header=header, message=message)
         channel.is_muted = True
         if self.refuses_topics and isinstance(message, ABOUT_TOPICS):
-            return _failed(token, message, header, Errors.KAFKA_STORAGE_ERROR)
+            return failed(token, message, header, Errors.KAFKA_STORAGE_ERROR)
         context = _context(header.api_version, header.client_id, channel.client_host, channel.principal)
         if isinstance(message, OfShares):
             context = replace(context, connection=connection)
@@ -313,7 +318,13 @@ class Listener:
             if self.handler_failed is None:
                 raise
             self.handler_failed(frame, error)
-            return _failed(token, message, header)
+            return failed(token, message, header)
+
+    def _read(self, frame: bytes) -> ReceivedRequest:
+        estimated, self._estimated = self._estimated, None
+        if estimated is not None and estimated[0] is frame:
+            return estimated[1]
+        return read_request(frame, ranges=self.ranges)
 
     def _outgoing(self, answers: Answers, unmuted: deque[ConnectionId]) -> list[Outgoing]:
         outgoing: list[Outgoing] = []
@@ -341,36 +352,14 @@ class Listener:
 
     def _frame(self, answered: _InProgress, answer: Respond[BrokerResponse]) -> Outgoing:
         try:
-            frame = write_response(answered.header, answer.response)
-            permitted = tuple(_permitted_frames(answered, answer, each) for each in answer.permitted)
-        except UnwritableResponseError as error:
-            return self._instead(answered, error)
+            frame, permitted = write_answer(answered.header, answered.message, answer)
+        except (UnwritableResponseError, AnswerTooLargeError) as error:
+            return self._close(answered.connection, str(error))
         return SendFrame(connection=answered.connection, frame=frame, permitted=permitted)
-
-    def _instead(self, answered: _InProgress, unwritable: UnwritableResponseError) -> Outgoing:
-        """Answer with an error if the answer cannot be encoded, as for a string of more than 32767 bytes.
-
-        Source: KafkaApis#handle, RequestHandlerHelper#handleError (4.3.1).
-        """
-        try:
-            (answer,) = _failed(_NO_TOKEN, answered.message, answered.header)
-            frame = write_response(answered.header, answer.response)
-        except (UnwritableResponseError, KeyError):
-            return self._close(answered.connection, str(unwritable))
-        return SendFrame(connection=answered.connection, frame=frame)
 
     def _close(self, connection: ConnectionId, reason: str) -> CloseConnection:
         del self._channels[connection]
         return CloseConnection(connection=connection, reason=reason)
-
-
-def _failed(
-    token: ResponseToken,
-    message: BrokerRequest,
-    header: RequestHeader,
-    error: Errors = Errors.UNKNOWN_SERVER_ERROR,
-) -> Answers:
-    return (Respond(token=token, response=error_response(message, error, api_version=header.api_version)),)
 
 
 def _alone(config: GroupCoordinatorConfig, topics: Mapping[str, int], log: OffsetsLog | None) -> Shared:
@@ -387,14 +376,3 @@ def _context(api_version: int, client_id: str | None, client_host: str, principa
     return RequestContext(
         api_version=api_version, client_id=client_id, client_host=client_host, principal=principal
     )
-
-
-def _permitted_frames(
-    answered: _InProgress, answer: Respond[BrokerResponse], choice: Permitted
-) -> PermittedFrames:
-    frames = tuple(
-        write_response(answered.header, replace(answer.response, **{choice.field: value}))  # type: ignore[arg-type] # a choice names a field of its response
-        for value in choice.any_of
-    )
-    name = written_field(answer.response, choice.field, answered.header.api_version)
-    return PermittedFrames(field=name, frames=frames, reason=choice.reason)

@@ -10,7 +10,7 @@ from reference_coordinator.broker.standard_authorizer import StandardAuthorizer
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis, TopicPartition
 from reference_coordinator.messages import RequestContext
-from reference_coordinator.shares.acknowledging import RENEW, Started, acknowledge
+from reference_coordinator.shares.acknowledging import RENEW, Acknowledged, Started, acknowledge
 from reference_coordinator.shares.messages import (
     AcknowledgementBatch,
     LeaderIdAndEpoch,
@@ -27,7 +27,7 @@ class Acknowledgements:
     """Source: KafkaApis#handleAcknowledgements, SharePartitionManager#acknowledge (4.3.1)."""
 
     def __init__(
-        self, broker: Broker, partitions: SharePartitions, results: dict[TopicIdPartition, Errors]
+        self, broker: Broker, partitions: SharePartitions, results: dict[TopicIdPartition, Acknowledged]
     ) -> None:
         self._broker = broker
         self._partitions = partitions
@@ -57,14 +57,14 @@ class Acknowledgements:
                 )
                 error = self._refused(name, at, batches, context, is_renew=is_renew)
                 if error is not Errors.NONE:
-                    self._results[at] = error
+                    self._results[at] = Acknowledged(error=error)
                 elif batches:
                     asks = True
                     self._take_partition(at, key, batches, now_ms=now_ms)
                 else:
                     empty.append(at)
         # If no partition has valid acknowledgements, Kafka answers only the refused partitions.
-        self._results.update(dict.fromkeys(empty if asks else (), Errors.NONE))
+        self._results.update(dict.fromkeys(empty if asks else (), Acknowledged()))
 
     def _refused(
         self,
@@ -93,7 +93,7 @@ class Acknowledgements:
         assert at.topic_id is not None, "a topic with a name has an id"
         partition = self._partitions.get(SharePartitionKey(key.group_id, at.topic_id, at.partition))
         if partition is None:
-            self._results[at] = Errors.UNKNOWN_TOPIC_OR_PARTITION
+            self._results[at] = Acknowledged(error=Errors.UNKNOWN_TOPIC_OR_PARTITION)
         else:
             self.started[at] = acknowledge(partition, key.member_id, batches, now_ms=now_ms)
 

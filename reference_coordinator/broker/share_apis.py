@@ -25,6 +25,7 @@ from reference_coordinator.core.timers import Timers
 from reference_coordinator.messages import RequestContext
 from reference_coordinator.profile.behaviour import Behaviour
 from reference_coordinator.shares.acknowledging import (
+    Acknowledged,
     Started,
     finish,
     release,
@@ -301,15 +302,18 @@ class ShareApis:
         session = self._sessions.get(key, epoch)
         if epoch != FINAL_EPOCH:
             session.advance()
-        results: dict[TopicIdPartition, Errors] = {}
+        results: dict[TopicIdPartition, Acknowledged] = {}
         started = self._started(request, key, results, context, now_ms=now_ms)
         answers = self._finished(started, results, now_ms=now_ms)
         if epoch == FINAL_EPOCH:
             answers += self._end(key, now_ms=now_ms)
         topics: dict[str | None, ShareAcknowledgeTopicResponse] = {}
-        for at, error in results.items():
+        for at, result in results.items():
             data = ShareAcknowledgePartitionData(
-                partition_index=at.partition, error_code=error, current_leader=leader_of(self._broker, error)
+                partition_index=at.partition,
+                error_code=result.error,
+                error_message=result.message,
+                current_leader=leader_of(self._broker, result.error),
             )
             known = topics.get(at.topic_id)
             partitions = (*(() if known is None else known.partitions), data)
@@ -318,7 +322,7 @@ class ShareApis:
             error_code=Errors.NONE,
             acquisition_lock_timeout=self._lock_timeout(key.group_id),
             responses=tuple(topics.values()),
-            node_endpoints=endpoints(self._broker, results.values()),
+            node_endpoints=endpoints(self._broker, [each.error for each in results.values()]),
         )
         return response, answers
 
@@ -326,7 +330,7 @@ class ShareApis:
         self,
         request: ShareFetchRequest | ShareAcknowledgeRequest,
         key: ShareSessionKey,
-        results: dict[TopicIdPartition, Errors],
+        results: dict[TopicIdPartition, Acknowledged],
         context: RequestContext,
         *,
         now_ms: Millis,
@@ -340,7 +344,7 @@ class ShareApis:
     def _finished(
         self,
         started: dict[TopicIdPartition, Started],
-        results: dict[TopicIdPartition, Errors],
+        results: dict[TopicIdPartition, Acknowledged],
         *,
         now_ms: Millis,
     ) -> ShareAnswers:
@@ -350,7 +354,7 @@ class ShareApis:
             answers += self._tried(self._waiting_for(each.partition), now_ms=now_ms)
         for at, each in started.items():
             results[at], has_moved = finish(each)
-            if results[at] in _FENCED:
+            if results[at].error in _FENCED:
                 self._partitions.remove(each.partition.key)
             if has_moved:
                 answers += self._tried(self._waiting_for(each.partition), now_ms=now_ms)

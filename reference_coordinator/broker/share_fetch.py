@@ -8,6 +8,7 @@ from reference_coordinator.broker.partition_leadership import log_of_leader
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis, ResponseToken, TopicId, TopicPartition
 from reference_coordinator.core.values import value
+from reference_coordinator.shares.acknowledging import Acknowledged
 from reference_coordinator.shares.acquiring import Acquisition, ReadBatch
 from reference_coordinator.shares.messages import (
     AcquiredRecords,
@@ -52,7 +53,7 @@ class DelayedShareFetch:
     wanted: dict[TopicIdPartition, tuple[SharePartition, TopicPartition]] = field(default_factory=dict)
     answered: dict[TopicIdPartition, ShareFetchPartitionData] = field(default_factory=dict)
     """The results so far, by partition."""
-    acknowledged: dict[TopicIdPartition, Errors] = field(default_factory=dict)
+    acknowledged: dict[TopicIdPartition, Acknowledged] = field(default_factory=dict)
     is_idle: bool = False
     """Whether it is answered with an error at its timeout."""
 
@@ -88,12 +89,13 @@ class DelayedShareFetch:
                     at, has_records=bool(data.records), is_error=data.error_code is not Errors.NONE
                 )
             }
-        for at, error in self.acknowledged.items():
+        for at, result in self.acknowledged.items():
             data = answered.get(at, ShareFetchPartitionData(partition_index=at.partition))
             answered[at] = ShareFetchPartitionData(
                 partition_index=at.partition,
                 error_code=data.error_code,
-                acknowledge_error_code=error,
+                acknowledge_error_code=result.error,
+                acknowledge_error_message=result.message,
                 records=data.records,
                 acquired_records=data.acquired_records,
             )

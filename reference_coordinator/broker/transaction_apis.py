@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final, assert_never
 
 from reference_coordinator.broker.cluster_state import ClusterState
@@ -17,6 +18,7 @@ from reference_coordinator.core.ids import (
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     OFFSETS_TOPIC,
+    GroupId,
     Millis,
     ProducerEpoch,
     ProducerId,
@@ -28,6 +30,7 @@ from reference_coordinator.core.records import EndTransactionMarker
 from reference_coordinator.log.offsets_log import MarkerHeader
 from reference_coordinator.messages import RequestContext, TxnOffsetCommitRequest
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
+from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile
 from reference_coordinator.transactions import messages as txn
 from reference_coordinator.transactions.coordinator import Markers, TransactionCoordinator
@@ -49,20 +52,23 @@ class TransactionApis:
     profile: Profile
     cluster: ClusterState
     node_id: int
-    num_partitions: int
-    """The number of partitions of `__consumer_offsets`."""
+    config: GroupCoordinatorConfig
     _coordinator: TransactionCoordinator = field(init=False)
     _leader: TransactionCoordinator = field(init=False)
     """The coordinator on whichever broker leads, as other brokers reach it."""
 
     def __post_init__(self) -> None:
-        store = self.cluster.transactions
-        self._coordinator = TransactionCoordinator(
-            profile=self.profile, owns_log=lambda: self._leader_id() == self.node_id, store=store
+        coordinator = partial(
+            TransactionCoordinator,
+            profile=self.profile,
+            store=self.cluster.transactions,
+            max_timeout_ms=self.config.transaction_max_timeout_ms,
         )
-        self._leader = TransactionCoordinator(
-            profile=self.profile, owns_log=lambda: self._leader_id() is not None, store=store
-        )
+        self._coordinator = coordinator(owns_log=lambda: self._leader_id() == self.node_id)
+        self._leader = coordinator(owns_log=lambda: self._leader_id() is not None)
+
+    def _partition_for(self, group_id: GroupId) -> int:
+        return partition_for(group_id, self.config.offsets_topic_num_partitions)
 
     def handle(self, request: txn.TransactionRequest, context: RequestContext) -> txn.TransactionResponse:
         """Answer a request, and write the resulting markers. Source: KafkaApis#handle (4.3.1)."""
@@ -98,7 +104,7 @@ class TransactionApis:
         """
         if not request.group_id or not self.profile.has(Behaviour.TXN_COMMIT_VERIFIED):
             return Errors.NONE
-        partition = partition_for(request.group_id, self.num_partitions)
+        partition = self._partition_for(request.group_id)
         if self._is_former(
             request.producer_epoch, self.cluster.log.producer_epoch(partition, request.producer_id)
         ):
@@ -252,7 +258,7 @@ class TransactionApis:
             request.transactional_id,
             request.producer_id,
             request.producer_epoch,
-            (TopicPartition(OFFSETS_TOPIC, partition_for(request.group_id, self.num_partitions)),),
+            (TopicPartition(OFFSETS_TOPIC, self._partition_for(request.group_id)),),
         )
         self._schedule_timeout(request.transactional_id)
         return txn.AddOffsetsToTxnResponse(error_code=_fenced(error, context, _FIRST_FENCED_ADD_OFFSETS))

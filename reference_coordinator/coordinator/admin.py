@@ -8,6 +8,7 @@ from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalS
 from reference_coordinator.core.ids import GroupId
 from reference_coordinator.core.java import trim
 from reference_coordinator.core.map_order import partitions_in_java_hash_map_order
+from reference_coordinator.core.parts import between_parts
 from reference_coordinator.groups.classic.answers import MOST_ORDERS
 from reference_coordinator.groups.classic.group import ClassicGroup
 from reference_coordinator.groups.classic.lookups import as_classic_group, classic_group
@@ -75,6 +76,7 @@ def described_in_any_order(
 def _describe_group(
     shard: CoordinatorShard, request: DescribeGroupsRequest, group_id: GroupId, *, api_version: int
 ) -> DescribedGroup:
+    between_parts()
     try:
         shard.throw_if_not_active(group_id)
     except CoordinatorError as refusal:
@@ -135,6 +137,7 @@ def _describe_by_every_partition(
 def _describe_consumer_group(
     shard: CoordinatorShard, request: ConsumerGroupDescribeRequest, group_id: GroupId
 ) -> ConsumerGroupDescribeResponseGroup:
+    between_parts()
     if not group_id:
         return ConsumerGroupDescribeResponseGroup(error_code=Errors.INVALID_GROUP_ID, group_id=group_id)
     try:

@@ -1,7 +1,8 @@
 """Loading `__consumer_offsets`: records are replayed one by one, then the groups become visible."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Final, TypeAlias, TypeVar
 
 from reference_coordinator.core.consumer_records import ConsumerGroupRecord
 from reference_coordinator.core.errors import IllegalStateError
@@ -18,16 +19,19 @@ from reference_coordinator.core.share_records import ShareGroupRecord
 from reference_coordinator.core.streams_records import StreamsGroupRecord
 from reference_coordinator.groups import dispatch
 from reference_coordinator.groups.classic.lookups import new_classic_group
-from reference_coordinator.groups.consumer.group import ConsumerGroup
+from reference_coordinator.groups.consumer.group import ConsumerGroup, new_consumer_group
 from reference_coordinator.groups.consumer.replay import replay
-from reference_coordinator.groups.group import Group
 from reference_coordinator.groups.share.group import ShareGroup
 from reference_coordinator.groups.share.replay import replay as replay_share
 from reference_coordinator.groups.streams import replay as streams_replay
-from reference_coordinator.groups.streams.group import StreamsGroup
+from reference_coordinator.groups.streams.group import StreamsGroup, new_streams_group
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.offsets.txn_completion import replay_end_transaction_marker
-from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.profile.profiles import Behaviour, Profile
+
+_ModernGroup: TypeAlias = ConsumerGroup | ShareGroup | StreamsGroup
+_GroupT = TypeVar("_GroupT", ConsumerGroup, ShareGroup, StreamsGroup)
+_ABSENT: Final = object()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -40,9 +44,7 @@ class Loader:
 
     shard: CoordinatorShard
     partition: int
-    _groups: dict[GroupId, GroupMetadataRecord | ConsumerGroup | ShareGroup | StreamsGroup | None] = field(
-        default_factory=dict
-    )
+    _groups: dict[GroupId, GroupMetadataRecord | _ModernGroup | None] = field(default_factory=dict)
     """The value None marks a group that is known only by its offsets."""
 
     def replay(self, records: Iterable[CoordinatorRecord]) -> None:
@@ -73,48 +75,52 @@ class Loader:
                 self._replay_consumer_group(record)
 
     def _replay_consumer_group(self, record: ConsumerGroupRecord) -> None:
-        """Replay a record of a consumer group, which replaces a simple group with its id.
-
-        Raises:
-            IllegalStateError: the record contradicts those before it.
-        """
-        before = self._groups.get(record.group_id)
-        if isinstance(before, GroupMetadataRecord | ShareGroup | StreamsGroup):
-            raise IllegalStateError(f"Group {record.group_id} is not a consumer group")
-        after = replay(before, record, self.shard.profile)
-        self._keep(record.group_id, before, after)
+        before = self._persisted(record, ConsumerGroup, new_consumer_group)
+        self._keep(record.group_id, replay(before, record, self.shard.profile))
 
     def _replay_share_group(self, record: ShareGroupRecord) -> None:
-        """Replay a record of a share group.
-
-        Raises:
-            IllegalStateError: the record contradicts those before it.
-        """
-        before = self._groups.get(record.group_id)
-        if isinstance(before, GroupMetadataRecord | ConsumerGroup | StreamsGroup):
-            raise IllegalStateError(f"Group {record.group_id} is not a share group")
+        before = self._persisted(record, ShareGroup, None)
         after = replay_share(before, record, self.shard.profile, now_ms=self.shard.now_ms)
-        self._keep(record.group_id, before, after)
+        self._keep(record.group_id, after)
 
     def _replay_streams_group(self, record: StreamsGroupRecord) -> None:
-        """Replay a record of a streams group, which replaces a simple group with its id.
+        replaces = self.shard.profile.has(Behaviour.STREAMS_GROUP_REPLACES_SIMPLE_GROUP)
+        before = self._persisted(record, StreamsGroup, new_streams_group if replaces else None)
+        self._keep(record.group_id, streams_replay.replay(before, record, self.shard.profile))
+
+    def _persisted(
+        self,
+        record: ConsumerGroupRecord | ShareGroupRecord | StreamsGroupRecord,
+        group_class: type[_GroupT],
+        new_group: Callable[[GroupId, Profile], _GroupT] | None,
+    ) -> _GroupT | None:
+        """Return the group that a record belongs to, or None if there is none.
+
+        Args:
+            record: the record, or a tombstone.
+            group_class: the type of its group.
+            new_group: makes a group in place of a simple one, also for a tombstone; None if a simple group
+                stays.
 
         Raises:
-            IllegalStateError: the record contradicts those before it.
-        """
-        before = self._groups.get(record.group_id)
-        if isinstance(before, GroupMetadataRecord | ConsumerGroup | ShareGroup):
-            raise IllegalStateError(f"Group {record.group_id} is not a streams group.")
-        after = streams_replay.replay(before, record, self.shard.profile)
-        self._keep(record.group_id, before, after)
+            IllegalStateError: a group of another type has the id.
 
-    def _keep(
-        self, group_id: GroupId, before: Group | None, after: ConsumerGroup | ShareGroup | StreamsGroup | None
-    ) -> None:
+        Decided in: GroupMetadataManager#getOrMaybeCreatePersistedConsumerGroup (4.3.1).
+        """
+        before = self._groups.get(record.group_id, _ABSENT)
+        if isinstance(before, group_class):
+            return before
+        if before is _ABSENT:
+            return None
+        if new_group is not None and _is_simple(before):
+            return new_group(record.group_id, self.shard.profile)
+        raise IllegalStateError(f"Group {record.group_id} cannot become a {group_class.__name__}")
+
+    def _keep(self, group_id: GroupId, after: _ModernGroup | None) -> None:
         if after is not None:
             self._groups[group_id] = after
-        elif before is not None:
-            del self._groups[group_id]
+        else:
+            self._groups.pop(group_id, None)
 
     def finish(self) -> None:
         """Build the groups.
@@ -136,3 +142,10 @@ class Loader:
             elif stays or self.shard.offsets.has_offsets(group_id):
                 self.shard.put_group(new_classic_group(self.shard, group_id))
         dispatch.on_loaded(self.shard, self.partition)
+
+
+def _is_simple(group: object) -> bool:
+    """Return whether a group only stores offsets. Decided in: ClassicGroup#isSimpleGroup (4.3.1)."""
+    if isinstance(group, GroupMetadataRecord):
+        return not group.protocol_type and not group.members
+    return group is None

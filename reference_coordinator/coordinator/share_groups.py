@@ -7,6 +7,7 @@ from reference_coordinator.coordinator.admin import authorized_operations
 from reference_coordinator.coordinator.reads import answer_read
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GroupId, ResponseToken
+from reference_coordinator.core.parts import between_parts
 from reference_coordinator.groups.share.describing import as_described_share_group
 from reference_coordinator.groups.share.describing_offsets import describe_share_group_offsets
 from reference_coordinator.groups.share.heartbeat import share_group_heartbeat
@@ -111,6 +112,7 @@ def _described(
 
     Decided in: ShareGroupDescribeRequest#getErrorDescribedGroupList (4.0.2, 4.1.0).
     """
+    between_parts()
     if not group_id:
         return ShareGroupDescribeResponseGroup(error_code=Errors.INVALID_GROUP_ID, group_id=group_id)
     try:

@@ -3,6 +3,7 @@
 from reference_coordinator.coordinator.admin import authorized_operations
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GroupId
+from reference_coordinator.core.parts import between_parts
 from reference_coordinator.groups.streams.describing import (
     NOT_REQUESTED,
     NOT_STORED,
@@ -66,6 +67,7 @@ def streams_group_describe(
 def _describe(
     shard: CoordinatorShard, request: StreamsGroupDescribeRequest, group_id: GroupId
 ) -> StreamsGroupDescribeResponseGroup:
+    between_parts()
     if not group_id:
         return StreamsGroupDescribeResponseGroup(error_code=Errors.INVALID_GROUP_ID, group_id=group_id)
     try:

@@ -7,8 +7,15 @@ from typing import Final, TypeVar
 from typing_extensions import override
 
 from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.family import CoordinatorFamily
 from reference_coordinator.core.ids import GroupId, ResponseToken
+from reference_coordinator.core.map_order import (
+    in_java_hash_map_order,
+    partitions_in_java_hash_map_order,
+    string_hash_code,
+)
 from reference_coordinator.core.metadata_image import MetadataImage
+from reference_coordinator.core.timeline_hash_map import TimelineHashMap
 from reference_coordinator.core.values import value
 from reference_coordinator.groups.group import Group
 from reference_coordinator.groups.share_persister import NoShareCoordinator, SharePersister
@@ -70,6 +77,8 @@ class GroupMetadataManager(CoordinatorRuntime):
     """The groups of one coordinator, of all types. Source: GroupMetadataManager (4.3.1)."""
 
     _groups: dict[GroupId, _Versions] = field(default_factory=dict)
+    _order: dict[int, TimelineHashMap[GroupId, None]] = field(default_factory=dict)
+    """The groups of each partition in the map that the Java coordinator keeps them in."""
     pauses_at_dead: bool = False
     """Whether to pause between marking groups Dead and removing them."""
     pending_deletions: list[PendingDeletion] = field(default_factory=list)
@@ -137,9 +146,18 @@ class GroupMetadataManager(CoordinatorRuntime):
         return group
 
     def groups(self, *, committed: bool = False) -> Iterator[Group]:
-        """Iterate over all groups, in the order of creation. The registry may be changed meanwhile."""
-        found = (self.find_group(each, committed=committed) for each in tuple(self._groups))
+        """Iterate over all groups, in Kafka's order. The registry may be changed meanwhile."""
+        found = (self.find_group(each, committed=committed) for each in self._in_order())
         return (each for each in found if each is not None)
+
+    def _in_order(self) -> list[GroupId]:
+        """Decided in: GroupMetadataManager#listGroups (4.3.1), GroupMetadataManager#currentGroups (3.9.2)."""
+        if self.profile.coordinator is CoordinatorFamily.SCALA:
+            return list(map(GroupId, in_java_hash_map_order(tuple(self._groups))))
+        partitions = partitions_in_java_hash_map_order(range(self.config.offsets_topic_num_partitions))
+        known = dict.fromkeys(each for partition in partitions for each in self._order.get(partition, ()))
+        # A group whose removal is written, but not committed, is in Kafka's snapshots alone.
+        return list(known | dict.fromkeys(self._groups))
 
     def add_new_group(self, group: Group) -> None:
         """Register a group that a request creates. If it must be written, it is not committed yet."""
@@ -153,6 +171,7 @@ class GroupMetadataManager(CoordinatorRuntime):
     def put_group(self, group: Group) -> None:
         """Register a group as written and committed, in place of all versions with its id."""
         self._groups[group.group_id] = (_Registered(group=group),)
+        self._put_in_order(group.group_id)
 
     def put_written(self, group_id: GroupId, group: Group | None, *, record_offset: int) -> None:
         """Register a group, or its removal, as the version that the records at an offset created."""
@@ -163,6 +182,7 @@ class GroupMetadataManager(CoordinatorRuntime):
     def remove_group(self, group_id: GroupId) -> None:
         """Remove a group but not its offsets. Source: GroupMetadataManager#removeGroup (4.3.1)."""
         self._groups.pop(group_id, None)
+        self._take_from_order(group_id)
 
     def groups_of(self, partition: int) -> tuple[Group, ...]:
         """Return all groups of a partition."""
@@ -173,6 +193,7 @@ class GroupMetadataManager(CoordinatorRuntime):
         """Remove a partition's groups and deadlines, but not its writes in progress."""
         for group_id in [each for each in self._groups if self.partition_for(each) == partition]:
             self.remove_group(group_id)
+        self._order.pop(partition, None)
         # A dataclass with slots is created twice, and super() refers to the first class.
         CoordinatorRuntime.forget_partition(self, partition)
 
@@ -205,6 +226,18 @@ class GroupMetadataManager(CoordinatorRuntime):
         last_committed = max((index for index, each in enumerate(versions) if each.is_committed), default=0)
         before = (each for each in versions[last_committed:] if not _is_of_same_write(each, version))
         self._groups[group_id] = (*before, version)
+        if version.group is None:
+            self._take_from_order(group_id)
+        elif not versions or versions[-1].group is None:
+            self._put_in_order(group_id)
+
+    def _put_in_order(self, group_id: GroupId) -> None:
+        order = self._order.setdefault(self.partition_for(group_id), TimelineHashMap(string_hash_code))
+        order[group_id] = None
+
+    def _take_from_order(self, group_id: GroupId) -> None:
+        if (order := self._order.get(self.partition_for(group_id))) is not None:
+            order.pop(group_id, None)
 
 
 def _is_of_same_write(version: _Registered, other: _Registered) -> bool:

@@ -99,10 +99,11 @@ def group_type_of(key_type: int, profile: Profile) -> str | None:
     return found.group_type
 
 
-def type_and_name(record: GroupRecord) -> tuple[int, str]:
-    """Return the type of a record's key, and the key's member id or regular expression; empty for neither."""
+def types_and_name(record: GroupRecord) -> tuple[str, int, str]:
+    """Return a record's group type, its key's type, and the key's member id or expression, if any."""
     named = getattr(record, "member_id", None) or getattr(record, "regular_expression", None)
-    return _TYPES_OF_CLASSES[type(record)], named or ""
+    key_type = _TYPES_OF_CLASSES[type(record)]
+    return _TYPES[key_type].group_type, key_type, named or ""
 
 
 def write_group_record(record: GroupRecord, profile: Profile) -> tuple[bytes, bytes | None]:

@@ -2,6 +2,7 @@
 
 from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
 from reference_coordinator.core.ids import TopicPartition
+from reference_coordinator.core.parts import between_parts
 from reference_coordinator.groups.group import Group
 from reference_coordinator.messages import (
     OffsetFetchRequestGroup,
@@ -36,22 +37,21 @@ def fetch_offsets(
         topics = each_partition_once(topics)
     return OffsetFetchResponseGroup(
         group_id=request.group_id,
-        topics=tuple(
-            OffsetFetchResponseTopic(
-                name=topic.name,
-                partitions=tuple(
-                    _fetch_partition(
-                        shard,
-                        group,
-                        TopicPartition(topic=topic.name, partition=index),
-                        require_stable=require_stable,
-                    )
-                    for index in topic.partition_indexes
-                ),
-            )
-            for topic in topics
-        ),
+        topics=tuple(_fetch_topic(shard, group, topic, require_stable=require_stable) for topic in topics),
         error_code=Errors.NONE,
+    )
+
+
+def _fetch_topic(
+    shard: CoordinatorShard, group: Group | None, topic: OffsetFetchRequestTopic, *, require_stable: bool
+) -> OffsetFetchResponseTopic:
+    between_parts()
+    partitions = (TopicPartition(topic=topic.name, partition=index) for index in topic.partition_indexes)
+    return OffsetFetchResponseTopic(
+        name=topic.name,
+        partitions=tuple(
+            _fetch_partition(shard, group, each, require_stable=require_stable) for each in partitions
+        ),
     )
 
 

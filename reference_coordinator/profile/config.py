@@ -1,9 +1,10 @@
 """The broker properties that the coordinator and its log use, with Kafka's names and defaults."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, fields
 from functools import cache
+from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Final, Self
 
@@ -217,6 +218,8 @@ class GroupCoordinatorConfig:
     """`offsets.topic.compression.codec`: Kafka's number of the log's codec, which has no visible effect."""
     socket_request_max_bytes: int = number(104_857_600, at_least=1)
     """`socket.request.max.bytes`: the maximum size of a request."""
+    transaction_max_timeout_ms: int = number(900_000, at_least=1)
+    """`transaction.max.timeout.ms`: the maximum timeout of a producer's transactions."""
 
     @property
     def offsets_retention_ms(self) -> Millis:
@@ -239,6 +242,11 @@ class GroupCoordinatorConfig:
     def property_names(cls) -> tuple[str, ...]:
         """Return the names of the properties that `from_properties` accepts."""
         return tuple(map(_name_of, _properties()))
+
+    @classmethod
+    def unused(cls, properties: Iterable[str]) -> tuple[str, ...]:
+        """Return the properties that brokers have and the coordinator does not use, in alphabetical order."""
+        return tuple(sorted((_kafkas_properties() & set(properties)) - set(cls.property_names())))
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> Self:
@@ -289,6 +297,15 @@ def _throw_if_greater(config: GroupCoordinatorConfig, lower: str, upper: str) ->
 
 def _name_of(field_name: str) -> str:
     return field_name.replace("_", ".")
+
+
+@cache
+def _kafkas_properties() -> frozenset[str]:
+    """Return the names of all properties of brokers from 2.8.2 to 4.4.0.
+
+    Source: KafkaConfig#configNames (2.8.2), AbstractKafkaConfig.CONFIG_DEF (3.9.2, 4.1.2, 4.4.0).
+    """
+    return frozenset((files(__package__) / "kafka_properties.txt").read_text("utf-8").split())
 
 
 @cache

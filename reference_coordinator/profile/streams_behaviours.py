@@ -20,6 +20,13 @@ OF_STREAMS_GROUPS: Final = (
         source="GroupMetadataManager#streamsGroupHeartbeat (4.2.0)",
     ),
     Row(
+        behaviour=Behaviour.STREAMS_GROUP_REPLACES_SIMPLE_GROUP,
+        spans=since(4, 2, 1),
+        meaning="A partition is loaded in which records of a streams group come after an offset of its id, "
+        "as compaction may leave them; before, they cost the partition.",
+        source="KAFKA-20254, GroupMetadataManager#getOrMaybeCreatePersistedStreamsGroup (4.2.1)",
+    ),
+    Row(
         behaviour=Behaviour.STREAMS_REJOIN_FITS_FULL_GROUP,
         spans=since(4, 4, 0),
         meaning="A member that is known may rejoin a full group.",

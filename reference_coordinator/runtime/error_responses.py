@@ -247,10 +247,8 @@ def in_answer_order(shard: CoordinatorRuntime, group_ids: tuple[GroupId, ...]) -
     """
     if shard.profile.coordinator is CoordinatorFamily.SCALA:
         return group_ids
-    partitions = [shard.partition_for(each) for each in group_ids]
-    return tuple(
-        group_id
-        for partition in partitions_in_java_hash_map_order(partitions)
-        for group_id, of_partition in zip(group_ids, partitions, strict=True)
-        if of_partition == partition
-    )
+    by_partition: dict[int, list[GroupId]] = {}
+    for group_id in group_ids:
+        by_partition.setdefault(shard.partition_for(group_id), []).append(group_id)
+    ordered = partitions_in_java_hash_map_order(by_partition)
+    return tuple(group_id for partition in ordered for group_id in by_partition[partition])

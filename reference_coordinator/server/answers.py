@@ -1,26 +1,21 @@
 """The data to be sent to clients, by connection, until all of it may be sent."""
 
 from collections.abc import Set as AbstractSet
-from typing import Final
 
 from reference_coordinator.server import io_process
 
-_SIZE_BYTES: Final = 4
-
 
 class Answers:
-    """Frames for connections, and the actions that follow them."""
+    """Bytes for connections, and the actions that follow them."""
 
     def __init__(self) -> None:
-        self._parts: dict[int, list[bytes]] = {}
+        self._parts: dict[int, list[bytes | memoryview]] = {}
         self._confirmed: set[int] = set()
         self._closed: set[int] = set()
 
-    def add(self, number: int, frame: bytes) -> None:
-        """Add a frame for a connection."""
-        parts = self._parts.setdefault(number, [])
-        parts.append(len(frame).to_bytes(_SIZE_BYTES, "big"))
-        parts.append(frame)
+    def add(self, number: int, *data: bytes | memoryview) -> None:
+        """Add bytes for a connection."""
+        self._parts.setdefault(number, []).extend(data)
 
     def confirm(self, number: int) -> None:
         """Request a notice when a client has taken everything that is sent to it."""

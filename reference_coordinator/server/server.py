@@ -8,72 +8,36 @@ import logging
 import selectors
 import socket
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, Protocol
+from functools import partial
+from itertools import islice
+from typing import Final
 
-from reference_coordinator.broker.listener import (
-    ConnectionId,
-    HandlerFailed,
-    Outgoing,
-    SendFrame,
-)
+from reference_coordinator.broker.listener import ConnectionId, Outgoing, SendFrame
 from reference_coordinator.core.ids import Millis
+from reference_coordinator.core.parts import ANSWER_MAX_BYTES, AnswerTooLargeError
 from reference_coordinator.log.batches import StoreFullError
 from reference_coordinator.server import io_process
 from reference_coordinator.server.answers import Answers
+from reference_coordinator.server.long_requests import LONG_ANSWER_BYTES, LongRequest
+from reference_coordinator.server.served import Commands, Connect, Served
 from reference_coordinator.server.streams import Stream
 from reference_coordinator.server.turns import Turns
 
 _SLICE_S: Final = 0.02
 """How long requests are handled before newly arrived ones are received."""
+_LONG_AT_ONCE: Final = 2
+"""How many long requests are handled in turn; the parts of their answers take memory."""
+_SIZE_BYTES: Final = 4
+_PIECE_BYTES: Final = 1 << 18
+"""How much of an answer is sent before its client must take some of it."""
 _SAVE_AGAIN_S: Final = 0.5
 _FRAME_BYTES_LOGGED: Final = 4096
 _RECEIVE_BYTES: Final = 1 << 18
 _MILLIS_PER_SECOND: Final = 1000
 _LOST: Final = "the process with the clients' sockets has ended"
 _LOGGER: Final = logging.getLogger(__name__)
-
-Connect = Callable[[int, str], ConnectionId | None]
-"""Opens a connection from an address to a port, given by index; None if the broker is unreachable."""
-
-
-class Served(Protocol):
-    """A listener, or a cluster's listeners. See `Listener` for the methods."""
-
-    def report_failures(self, handler_failed: HandlerFailed) -> None:
-        """Set the function that is called for requests that cannot be handled."""
-
-    def is_busy(self, connection: ConnectionId) -> bool:
-        """Return whether a request of a connection is in progress, so that no other may come."""
-
-    def received(self, connection: ConnectionId, frame: bytes, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Handle a request frame."""
-
-    def refuse_topics(self, *, refuses: bool) -> None:
-        """Refuse requests for topics' logs, or serve them again."""
-
-    def disconnected(self, connection: ConnectionId, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Forget a connection."""
-
-    def advance(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Fire all deadlines that are due."""
-
-    def next_deadline(self) -> Millis | None:
-        """Return when `advance` is due."""
-
-    def shut_down(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Shut down in an orderly way, and answer waiting requests."""
-
-
-class Commands(Protocol):
-    """A source of commands for the served brokers."""
-
-    @property
-    def socket(self) -> socket.socket:
-        """The socket that is readable when there is a command."""
-
-    def obey(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Execute a command; return its effects on clients."""
 
 
 class IoProcessLostError(Exception):
@@ -86,7 +50,8 @@ class Server:
     Frames that arrive together are handled together: the clock is read, the next deadline is computed and the
     link is written to once, however many frames there are. Their changes are saved before that. No connection
     delays others for longer than one request and a time slice, since short requests come first (`Turns`). No
-    connection is read from while it does not read its answers.
+    connection is read from while it does not read its answers. A large answer is made and sent in pieces, and
+    other clients are served between them (`LongRequest`).
     """
 
     def __init__(
@@ -113,6 +78,8 @@ class Server:
         self._streams: dict[int, Stream] = {}
         self._stream_of: dict[ConnectionId, Stream] = {}
         self._turns = Turns()
+        self._long: deque[Stream] = deque()
+        """The connections with a long request; only the first ones have turns."""
         self._touched: dict[int, Stream] = {}
         """The connections that sent or were handled since it was last decided which are read from."""
         self._answers = Answers()
@@ -213,6 +180,8 @@ class Server:
                 self._enqueue(stream)
             elif kind == io_process.TAKEN:
                 stream.confirmed()
+                if stream.unsent:
+                    self._send_piece(stream)
                 self._enqueue(stream)
             else:
                 self._disconnected(stream, now_ms=now_ms)
@@ -240,7 +209,7 @@ class Server:
         end_s = at_s + _SLICE_S
         while self._turns and at_s <= end_s:
             stream = self._turns.take()
-            if stream.number not in self._streams:
+            if stream.number not in self._streams and stream.long_request is None:
                 continue
             began_s = at_s
             self._handle_next(stream, now_ms=now_ms)
@@ -254,20 +223,57 @@ class Server:
 
     def _handle_next(self, stream: Stream, *, now_ms: Millis) -> None:
         connection = stream.connection
+        if stream.long_request is not None:
+            self._proceed(stream, stream.long_request, now_ms=now_ms)
+            return
         if not stream.frames:
-            self._close(connection, stream.fault or "")
-            self._carry_out(self._listener.disconnected(connection, now_ms=now_ms))
+            self._end(connection, stream.fault or "", now_ms=now_ms)
             return
         frame = stream.next_frame()
         try:
-            outgoing = self._listener.received(connection, frame, now_ms=now_ms)
+            size_bytes = self._listener.answer_bytes(connection, frame)
+            if size_bytes > ANSWER_MAX_BYTES:
+                self._end(connection, str(AnswerTooLargeError(size_bytes)), now_ms=now_ms)
+            elif size_bytes > LONG_ANSWER_BYTES:
+                stream.long_request = LongRequest(partial(self._received, connection, frame))
+                self._long.append(stream)
+                self._let_first_long_ones_proceed()
+            else:
+                self._carry_out(self._listener.received(connection, frame, now_ms=now_ms))
         except Exception as error:  # noqa: BLE001 - a fault of ours costs the connection, and nobody else's
             _log_failure(frame, error)
-            if connection in self._stream_of:
-                self._close(connection, f"its request failed: {error!r}")
-                self._carry_out(self._listener.disconnected(connection, now_ms=now_ms))
+            self._end(connection, f"its request failed: {error!r}", now_ms=now_ms)
+
+    def _received(self, connection: ConnectionId, frame: bytes, now_ms: Millis) -> tuple[Outgoing, ...]:
+        try:
+            return self._listener.received(connection, frame, now_ms=now_ms)
+        except Exception as error:
+            _log_failure(frame, error)
+            raise
+
+    def _let_first_long_ones_proceed(self) -> None:
+        for each in islice(self._long, _LONG_AT_ONCE):
+            self._turns.add(each)
+
+    def _proceed(self, stream: Stream, request: LongRequest, *, now_ms: Millis) -> None:
+        """Handle a long request for a slice of time, unless its client has gone before it began."""
+        is_wanted = request.has_begun or stream.number in self._streams
+        if is_wanted and not request.proceed(now_ms=now_ms):
+            self._turns.add(stream)
             return
-        self._carry_out(outgoing)
+        self._long.remove(stream)
+        stream.long_request = None
+        self._let_first_long_ones_proceed()
+        try:
+            self._carry_out(request.outcome())
+        except Exception as error:  # noqa: BLE001 - as for any other request
+            self._end(stream.connection, f"its request failed: {error!r}", now_ms=now_ms)
+
+    def _end(self, connection: ConnectionId, reason: str, *, now_ms: Millis) -> None:
+        """Close a connection, unless it is closed already, and forget it."""
+        if connection in self._stream_of:
+            self._close(connection, reason)
+            self._carry_out(self._listener.disconnected(connection, now_ms=now_ms))
 
     def _pause_or_resume(self, stream: Stream) -> None:
         if stream.number not in self._streams:
@@ -306,8 +312,20 @@ class Server:
 
     def _send(self, answer: SendFrame) -> None:
         stream = self._stream_of[answer.connection]
-        self._answers.add(stream.number, answer.frame)
-        stream.sent(len(answer.frame))
+        self._answers.add(stream.number, len(answer.frame).to_bytes(_SIZE_BYTES, "big"))
+        if len(answer.frame) <= _PIECE_BYTES:
+            self._send_bytes(stream, answer.frame)
+        else:
+            stream.unsent = memoryview(answer.frame)
+            self._send_piece(stream)
+
+    def _send_piece(self, stream: Stream) -> None:
+        piece, stream.unsent = stream.unsent[:_PIECE_BYTES], stream.unsent[_PIECE_BYTES:]
+        self._send_bytes(stream, piece)
+
+    def _send_bytes(self, stream: Stream, data: bytes | memoryview) -> None:
+        self._answers.add(stream.number, data)
+        stream.sent(len(data))
         if stream.wants_confirmation and not stream.awaits_confirmation:
             stream.awaits_confirmation = True
             self._answers.confirm(stream.number)

@@ -19,7 +19,8 @@ from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile
 from reference_coordinator.server.broker_store import BrokerStore
 from reference_coordinator.server.control import Control
-from reference_coordinator.server.server import Commands, Server
+from reference_coordinator.server.served import Commands
+from reference_coordinator.server.server import Server
 from reference_coordinator.server.serving import serving, serving_cluster
 
 _MILLIS_PER_SECOND: Final = 1000

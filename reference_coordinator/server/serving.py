@@ -10,7 +10,8 @@ from typing import Final
 from reference_coordinator.broker.cluster import Cluster
 from reference_coordinator.broker.listener import ConnectionId, Listener
 from reference_coordinator.server import io_process
-from reference_coordinator.server.server import Commands, Server
+from reference_coordinator.server.served import Commands
+from reference_coordinator.server.server import Server
 
 REQUEST_MAX_BYTES: Final = 100 * 1024 * 1024
 """The default of `socket.request.max.bytes`."""

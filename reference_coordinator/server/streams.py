@@ -10,6 +10,7 @@ from collections import deque
 from typing import Final
 
 from reference_coordinator.broker.listener import ConnectionId
+from reference_coordinator.server.long_requests import LongRequest
 
 _SIZE_BYTES: Final = 4
 _WAITING_BYTES_MAX: Final = 1 << 16
@@ -43,6 +44,10 @@ class Stream:
         """How long its next request may take, estimated from its last ones; None before the first."""
         self.awaits_confirmation = False
         """Whether the client must take answers before its next request is handled."""
+        self.unsent = memoryview(b"")
+        """The rest of the last answer, which is sent as the client takes what was sent before."""
+        self.long_request: LongRequest | None = None
+        """The request that is handled in slices."""
         self.is_withheld = False
         """Whether an answer has to be saved before it is sent."""
         self._request_max_bytes = request_max_bytes
@@ -86,13 +91,13 @@ class Stream:
 
     @property
     def is_blocked(self) -> bool:
-        """Whether answers must be sent before the next request is handled."""
-        return self.awaits_confirmation or self.is_withheld
+        """Whether answers must be made and sent before the next request is handled."""
+        return self.awaits_confirmation or self.is_withheld or self.long_request is not None
 
     @property
     def wants_confirmation(self) -> bool:
-        """Whether so much is in flight that the client must take some of it first."""
-        return self._unconfirmed_bytes > _UNCONFIRMED_BYTES_MAX
+        """Whether so much is in flight, or to be sent, that the client must take some of it first."""
+        return bool(self.unsent) or self._unconfirmed_bytes > _UNCONFIRMED_BYTES_MAX
 
     def confirmed(self) -> None:
         """Note that the client has taken everything that was in flight."""

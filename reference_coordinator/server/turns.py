@@ -59,4 +59,6 @@ class Turns:
         return self._long.popleft()
 
     def _may_take_long(self, stream: Stream) -> bool:
+        if stream.long_request is not None:
+            return True
         return (self._newcomer_s if stream.took_s is None else stream.took_s) > _LONG_S

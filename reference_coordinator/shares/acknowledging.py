@@ -1,6 +1,7 @@
 """Acknowledging records, and releasing those that are not acknowledged in time."""
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import Millis
@@ -24,6 +25,19 @@ _STATE_OF_TYPE = {
     REJECT: RecordState.ARCHIVED,
 }
 """Source: SharePartition.ACK_TYPE_TO_RECORD_STATE (4.3.1)."""
+_BATCH_NOT_ACQUIRED: Final = "The batch cannot be acknowledged. The batch is not in the acquired state."
+_OFFSET_NOT_ACQUIRED: Final = "The offset cannot be acknowledged. The offset is not acquired."
+_IN_TRANSITION: Final = "The record state is invalid. The acknowledgement of delivery could not be completed."
+_NOT_FOUND: Final = "Batch record not found. The request batch offsets are not found in the cache."
+_NO_RENEWAL: Final = "Renewing acquisition locks is not enabled for the group."
+
+
+@value
+class Acknowledged:
+    """What came of the acknowledgements of a partition."""
+
+    error: Errors = Errors.NONE
+    message: str | None = None
 
 
 @value
@@ -31,7 +45,7 @@ class Started:
     """Transitions of a partition's records that have yet to be written, or the error that prevented them."""
 
     partition: SharePartition
-    error: Errors = Errors.NONE
+    result: Acknowledged = Acknowledged()
     transitions: tuple[Transition, ...] = ()
 
 
@@ -49,23 +63,23 @@ def acknowledge(
                 acknowledging.take(batch)
     except CoordinatorError as error:
         _complete(partition, acknowledging.started, is_written=False)
-        return Started(partition=partition, error=error.error)
+        return Started(partition=partition, result=Acknowledged(error=error.error, message=error.message))
     return Started(partition=partition, transitions=tuple(acknowledging.started))
 
 
-def finish(started: Started) -> tuple[Errors, bool]:
+def finish(started: Started) -> tuple[Acknowledged, bool]:
     """Write the started transitions; return the result, and whether the start offset moved.
 
     Source: SharePartition#rollbackOrProcessStateUpdates (4.4.0).
     """
     partition, transitions = started.partition, started.transitions
     if not transitions:
-        return started.error, False
+        return started.result, False
     error = partition.write(each.as_state_batch() for each in transitions)
     is_written = error is Errors.NONE
     _complete(partition, transitions, is_written=is_written)
     has_moved = is_written and partition.move_start_offset()
-    return error, partition.archive_dead_letters(transitions) or has_moved
+    return Acknowledged(error=error), partition.archive_dead_letters(transitions) or has_moved
 
 
 def release(partition: SharePartition, member_id: str) -> Started:
@@ -132,7 +146,7 @@ class _Acknowledging:
             if in_flight.last_offset < self._partition.start_offset:
                 continue
             if not in_flight.offsets:
-                self._throw_unless_acquired(in_flight.batch)
+                self._throw_unless_batch_acquired(in_flight.batch)
             is_whole = (
                 in_flight.is_within(batch.first_offset, batch.last_offset)
                 and not in_flight.offsets
@@ -148,12 +162,12 @@ class _Acknowledging:
 
     def _take_one(self, batch: AcknowledgementBatch, first: int, last: int, state: InFlightState) -> None:
         """Source: SharePartition#acknowledgePerOffsetBatchRecords, #acknowledgeCompleteBatch (4.3.1)."""
-        self._throw_unless_acquired(state)
+        self._throw_unless_offset_acquired(state)
         types = batch.acknowledge_types
         acknowledge_type = types[first - batch.first_offset] if len(types) > 1 else types[0]
         if acknowledge_type == RENEW:
             if not self._partition.settings().may_renew:
-                raise CoordinatorError(Errors.INVALID_RECORD_STATE)
+                raise CoordinatorError(Errors.INVALID_RECORD_STATE, _NO_RENEWAL)
             self._partition.lock(state, first, last, now_ms=self._now_ms)
             return
         settings = self._partition.settings()
@@ -166,10 +180,22 @@ class _Acknowledging:
         if state.state is RecordState.AVAILABLE:
             self._partition.finds_next_fetch_offset = True
 
-    def _throw_unless_acquired(self, state: InFlightState) -> None:
-        is_its = state.state is RecordState.ACQUIRED and state.member_id == self._member_id
-        if not is_its or state.before is not None:
-            raise CoordinatorError(Errors.INVALID_RECORD_STATE)
+    def _throw_unless_offset_acquired(self, state: InFlightState) -> None:
+        if state.state is not RecordState.ACQUIRED:
+            raise CoordinatorError(Errors.INVALID_RECORD_STATE, _OFFSET_NOT_ACQUIRED)
+        if state.before is not None:
+            raise CoordinatorError(Errors.INVALID_RECORD_STATE, _IN_TRANSITION)
+        if state.member_id != self._member_id:
+            raise CoordinatorError(Errors.INVALID_RECORD_STATE, "Member is not the owner of offset")
+
+    def _throw_unless_batch_acquired(self, batch: InFlightState) -> None:
+        """Source: SharePartition#validateAcknowledgementBatchMemberId (4.3.1)."""
+        if batch.member_id not in {NOBODY, self._member_id}:
+            raise CoordinatorError(Errors.INVALID_RECORD_STATE, "Member is not the owner of batch record")
+        if batch.before is not None:
+            raise CoordinatorError(Errors.INVALID_RECORD_STATE, _IN_TRANSITION)
+        if batch.state is not RecordState.ACQUIRED:
+            raise CoordinatorError(Errors.INVALID_RECORD_STATE, _BATCH_NOT_ACQUIRED)
 
     def _in_flight(self, batch: AcknowledgementBatch) -> Sequence[InFlightBatch]:
         """Source: SharePartition#fetchSubMapForAcknowledgementBatch (4.3.1)."""
@@ -178,10 +204,12 @@ class _Acknowledging:
         if floor is None and batch.first_offset < start_offset <= batch.last_offset:
             floor = cached.floor(start_offset)
         if floor is None:
-            raise CoordinatorError(Errors.INVALID_RECORD_STATE)
+            raise CoordinatorError(Errors.INVALID_RECORD_STATE, _NOT_FOUND)
         found = cached.between(floor.first_offset, batch.last_offset)
-        if batch.last_offset > found[-1].last_offset:
-            raise CoordinatorError(Errors.INVALID_REQUEST)
+        for end, offset in (("first", batch.first_offset), ("last", batch.last_offset)):
+            if offset > found[-1].last_offset:
+                message = f"Batch record not found. The {end} offset in request is past acquired records."
+                raise CoordinatorError(Errors.INVALID_REQUEST, message)
         return found
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
-TIMEOUT_S: Final = 20
+TIMEOUT_S: Final = 60
 _READY: Final = re.compile(r"listening on 127\.0\.0\.1:(\d+)")
 _KIB: Final = 1024
 

@@ -15,7 +15,7 @@ from reference_coordinator.__main__ import main, parse
 
 ROOT = Path(__file__).parents[2]
 READY = re.compile(r"listening on 127\.0\.0\.1:(\d+) profile (\S+)\n")
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 
 
 @contextmanager
@@ -66,6 +66,13 @@ def test_options_are_read() -> None:
     assert (options.config.group_max_size, options.config.offset_metadata_max_bytes) == (4, 10)
     assert options.config.group_initial_rebalance_delay_ms == 0
     assert options.topics == {"orders": 3, "a.b": 1}
+
+
+def test_properties_that_the_reference_does_not_use_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    options = parse(["--config", "group.share.assignors=simple", "group.max.size=4", "log.dirs=/tmp"])
+
+    assert options.config.group_max_size == 4
+    assert capsys.readouterr().err == "the reference does not use group.share.assignors, log.dirs\n"
 
 
 def test_a_topic_may_have_the_id_that_a_brokers_log_knows_it_by() -> None:

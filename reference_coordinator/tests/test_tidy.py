@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-MODULE_LINES_MAX = 400
+MODULE_LINES_MAX = 800
 FUNCTION_LINES_MAX = 50
+"""Of the body: a long signature is a flat list, as that of a command with its options."""
 PACKAGES = ["harness", "kio_extension", "reference_coordinator", "suites"]
 
 
@@ -45,7 +46,7 @@ def test_functions_stay_small(package: str) -> None:
         if path.is_relative_to(ROOT / package)
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and (lines := (node.end_lineno or node.lineno) - node.lineno + 1) > FUNCTION_LINES_MAX
+        and (lines := (node.end_lineno or node.lineno) - node.body[0].lineno + 1) > FUNCTION_LINES_MAX
     }
 
     assert too_long == {}

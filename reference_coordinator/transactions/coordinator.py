@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Final, Self, assert_never
+from typing import Self, assert_never
 
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import (
@@ -26,9 +26,6 @@ from reference_coordinator.transactions.messages import (
 )
 from reference_coordinator.transactions.metadata import TransactionMetadata
 from reference_coordinator.transactions.state import TransactionState
-
-TRANSACTION_MAX_TIMEOUT_MS: Final = 900_000
-"""The default of `transaction.max.timeout.ms`, always used. Source: TransactionStateManagerConfig (4.3.1)."""
 
 
 @value
@@ -74,6 +71,8 @@ class TransactionCoordinator:
     owns_log: Callable[[], bool]
     """Returns whether this broker leads the transaction log, and so answers."""
     store: TransactionStore
+    max_timeout_ms: int
+    """`transaction.max.timeout.ms`. Source: TransactionStateManagerConfig (4.3.1)."""
 
     def handle_init_producer_id(
         self, request: InitProducerIdRequest
@@ -86,7 +85,7 @@ class TransactionCoordinator:
             return _initialised(self._new_producer_id(), ProducerEpoch(0)), None
         if not request.transactional_id:
             return _not_initialised(Errors.INVALID_REQUEST), None
-        if not 0 < request.transaction_timeout_ms <= TRANSACTION_MAX_TIMEOUT_MS:
+        if not 0 < request.transaction_timeout_ms <= self.max_timeout_ms:
             return _not_initialised(Errors.INVALID_TRANSACTION_TIMEOUT), None
         if not self.owns_log():
             return _not_initialised(Errors.NOT_COORDINATOR), None

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
+from reference_coordinator.core.parts import AnswerTooLargeError, is_in_parts, part_written
 from reference_coordinator.wire.entities import FieldShape, UnwritableResponseError, describe, field_shapes
 
 _Writer: TypeAlias = Callable[[Any], bytes]
@@ -43,9 +44,12 @@ def write_entity(entity: Any, message: object) -> bytes:
 
     Raises:
         UnwritableResponseError: a value does not fit.
+        AnswerTooLargeError: it is made part by part, and has too many bytes.
     """
     try:
         return _entity_writer(entity)(message)
+    except AnswerTooLargeError:
+        raise
     except Exception as error:
         raise UnwritableResponseError(f"{describe(entity)} cannot be written: {error!r}") from error
 
@@ -198,12 +202,9 @@ def _array_writer(write_item: _Writer, *, flexible: bool) -> _Writer:
     def write(items: Sequence[Any] | None) -> bytes:
         if items is None:
             return write_length(-1)
-        if len(items) <= _ITEMS_AT_ONCE:
+        if len(items) <= _ITEMS_AT_ONCE and not is_in_parts():
             return write_length(len(items)) + b"".join([write_item(item) for item in items])
-        written = bytearray(write_length(len(items)))
-        for start in range(0, len(items), _ITEMS_AT_ONCE):
-            written += b"".join([write_item(item) for item in items[start : start + _ITEMS_AT_ONCE]])
-        return bytes(written)
+        return _write_many(write_length(len(items)), write_item, items)
 
     def write_numbers(items: Iterable[int] | None) -> bytes:
         if items is None:
@@ -213,6 +214,15 @@ def _array_writer(write_item: _Writer, *, flexible: bool) -> _Writer:
 
     # A Metadata of all topics has three such arrays for each partition.
     return write_numbers if write_item is _write_int32 else write
+
+
+def _write_many(length: bytes, write_item: _Writer, items: Sequence[Any]) -> bytes:
+    written = bytearray(length)
+    at_once = 1 if is_in_parts() else _ITEMS_AT_ONCE
+    for start in range(0, len(items), at_once):
+        written += b"".join([write_item(item) for item in items[start : start + at_once]])
+        part_written(len(written))
+    return bytes(written)
 
 
 def _refusing_null(write: _Writer, name: str) -> _Writer:

@@ -39,10 +39,7 @@ def a_refusal_in_v9_lets_nobody_skip(conversation: Conversation) -> None:
 
 @scenario("classic/join/without-client-id", source="RequestHeader#parse", clauses=("VF-17",))
 def a_client_without_an_id_gets_a_member_id(conversation: Conversation) -> None:
-    """A client without a client id in its header still gets a member id; releases differ in its prefix.
-
-    The leader gets that id before its owner does, while the id still shows how it was made.
-    """
+    """A client without a client id in its header still gets a member id, which the leader gets before it."""
     (ana,) = conversation.stable_group("ana")
     eve = conversation.actor("eve", client_id=None)
 

@@ -2,10 +2,13 @@
 
 from harness.scenario import (
     ANY,
+    OWN,
     SHORT_SESSIONS,
     Actor,
     Capability,
     Conversation,
+    Pattern,
+    Value,
     ask,
     expect,
     in_any_order,
@@ -181,3 +184,34 @@ def sessions_begin_anew_with_the_load(conversation: Conversation) -> None:
     ana.asks(ask.heartbeat(), error_code="NONE")
     conversation.elapses(2_600)
     ana.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
+
+
+@scenario("loading/restart/leader-epochs", source=LOADS, clauses=("PE-23",), needs=RESTARTS)
+def leader_epochs_survive(conversation: Conversation) -> None:
+    """Offsets have their leader epochs and metadata after a restart as before; 0 is an epoch too."""
+    ana = conversation.actor("ana")
+    given = {0: (0, "of 0"), 1: (5, "of 1")}
+    partitions: Value = tuple(
+        {
+            "partition_index": partition,
+            "committed_offset": 7,
+            "committed_leader_epoch": epoch,
+            "committed_metadata": metadata,
+        }
+        for partition, (epoch, metadata) in given.items()
+    )
+    orders: Value = {"name": "orders", "partitions": partitions}
+    commit = ask.request(
+        "OffsetCommit", 6, group_id=OWN, generation_id_or_member_epoch=-1, member_id="", topics=(orders,)
+    )
+    ana.asks(commit, expect.offset_commit({"orders": {0: "NONE", 1: "NONE"}}))
+    conversation.elapses(500)
+    conversation.restarts_coordinator()
+
+    for partition, (epoch, metadata) in given.items():
+        kept: Pattern = {"committed_offset": 7, "committed_leader_epoch": epoch, "metadata": metadata}
+        ana.repeats(
+            ask.offset_fetch(topics={"orders": (partition,)}),
+            until=expect.response("OffsetFetch", error_code="NONE", topics=({"partitions": (kept,)},)),
+            within_ms=15_000,
+        )

@@ -6,6 +6,7 @@ from inspect import signature
 import pytest
 
 from harness.apis.descriptor import ApiDescriptor
+from harness.apis.impact import IMPACTS
 from harness.apis.table import APIS, descriptor
 from harness.scenario import ask
 from harness.scenario.messages import Request
@@ -76,22 +77,27 @@ def test_no_field_that_names_a_group_or_a_transaction_is_missing(row: ApiDescrip
     assert of_names(asked, TRANSACTION_FIELDS) <= set(row.transactions)
 
 
-@pytest.mark.parametrize("row", APIS.values(), ids=APIS)
-def test_impact_is_of_fields_that_there_are(row: ApiDescriptor) -> None:
-    if row.impact is not None:
-        known = {path.rpartition(".")[2] for path in response_fields(row.name)}
-        assert row.impact.by_field.keys() <= known
+def test_impact_is_of_apis_fields_and_errors_that_there_are() -> None:
+    errors = {error_name(code) for code in range(200)}
+    for api, impact in IMPACTS.items():
+        paths = {path.replace("[]", "") for path in response_fields(api)} if api in APIS else set()
+        assert impact.fields.keys() <= paths | {path.rpartition(".")[2] for path in paths}, api
+        assert impact.unnoticed <= impact.fields.keys(), api
+        assert {error for named in (*impact.reactions, *impact.instead) for error in named.split()} <= errors
+        assert all(len(pair.split()) == 2 for pair in impact.instead), api
+    assert IMPACTS.keys() - APIS.keys() == {"admin"}
 
 
-def test_every_reaction_is_to_errors_that_there_are_and_goes_on_from_a_client() -> None:
-    known = {error_name(code) for code in range(200)}
-    impacts = [row.impact for row in APIS.values() if row.impact is not None]
-    found = [impact.reactions for impact in impacts if impact.reactions is not None]
-    assert found
-    for reactions in found:
-        assert {error for errors in reactions.by_errors for error in errors} <= known
-        assert all(text[0].islower() and not text.endswith(".") for text in reactions.by_errors.values())
-        assert "#" in reactions.source
+@pytest.mark.parametrize("api", IMPACTS)
+def test_a_reaction_goes_on_from_a_client_and_other_texts_are_sentences(api: str) -> None:
+    impact = IMPACTS[api]
+    if impact.source:
+        assert "#" in impact.source
+        assert impact.otherwise
+    goes_on = [*impact.reactions.values(), *filter(None, (impact.otherwise,))]
+    assert all(text[0].islower() and not text.endswith(".") for text in goes_on)
+    whole = (impact.closed, impact.unanswered, impact.too_early, *impact.fields.values())
+    assert all(text.endswith(".") for text in (*whole, *impact.instead.values()))
 
 
 @pytest.mark.parametrize("builder", BUILDERS, ids=lambda each: each.__name__)

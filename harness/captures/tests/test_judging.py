@@ -1,10 +1,12 @@
 """Captures of what the reference answers agree with it, however they are cut; a lie in one is found."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from harness.captures import JudgedCaptures, judge_captures
+from harness.captures.hashing import Hashing
 from harness.captures.tests.made_captures import (
     LINKS,
     PORT,
@@ -15,6 +17,7 @@ from harness.captures.tests.made_captures import (
     write_pcap,
 )
 from harness.replay import specification
+from harness.replay.group import Account
 from harness.tests.replayed import GROUP, Recording, two_members
 from harness.tests.replayed_shares import OFFSETS, shared
 from harness.tests.replayed_streams import handed_over
@@ -173,6 +176,15 @@ def test_a_capture_may_begin_in_the_middle_of_a_frame(recording: Recording, tmp_
     assert group.replayed.findings == ()
     assert group.replayed.compared > 0
     assert sum(found.notes.skipped.values()) > 0
+
+
+def test_why_nothing_was_compared_is_hashed_without_a_finding_too() -> None:
+    account = Account(conversation_id="g", not_compared=Counter({"after ana-1 had left": 2}))
+
+    Hashing(b"key").hide(account, 0, [], [], ["ana-1"])
+
+    ((why, count),) = account.not_compared.items()
+    assert (why[:7], why[-9:], count) == ("after #", " had left", 2)
 
 
 def test_nobody_can_read_hashed_ids(recording: Recording, tmp_path: Path) -> None:

@@ -7,12 +7,12 @@ import pytest
 
 from harness.captures.tests.made_captures import OPTIONS, wire_of, with_forged, write_pcap
 from harness.results.exit_code import ExitCode
-from harness.spark.rows import ErrorCodeCount
 from harness.tests.browser import browser
 from harness.tests.in_process import CommandLine
 from harness.tests.replayed import two_members
 from harness.tests.report_hostile import HOSTILE
-from harness.tests.report_run import RUN_ID, SCALA, MadeUpRun
+from harness.tests.report_run import SCALA, Act, MadeUpRun, judgement, summary
+from harness.tests.site_reading import document_of, documents_of, view_of, views_of
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
@@ -36,34 +36,19 @@ def _site(capture: Path, tmp_path: Path, kafka_conformance: CommandLine) -> Path
     return out
 
 
-def title(page: Path) -> str:
-    return page.read_text().partition("<title>")[2].partition("</title>")[0]
-
-
-def conversation(path: Path) -> dict[str, object]:
-    _, _, data = path.read_text().partition(",")
-    found: dict[str, object] = json.loads(data.rstrip().removesuffix(");"))
-    return found
-
-
 def test_each_finding_has_a_page_with_both_answers_and_what_was_said_around_it(site: Path) -> None:
-    index = (site / "index.html").read_text()
+    index = view_of(site, "judged")
     assert "2 answers are not what Kafka 3.9 answers" in index
     assert "gives up its partitions as lost" in index
     assert "made-up 1.2" in index
-    pages = sorted((site / "findings").iterdir())
-    assert len(pages) == 2
-    assert all(f"findings/{each.name}" in index for each in pages)
-    (place,) = (each.stem for each in pages if title(each).startswith("JoinGroup: "))
-    of_join = conversation(site / "talks" / f"{place}.js")
+    findings = documents_of(site)
+    assert len(findings) == 2
+    assert all(f'href="#{name}"' in index for name in findings)
+    (of_join,) = (each["talk"] for each in findings.values() if 'data-title="JoinGroup: ' in each["html"])
     texts = of_join["texts"]
-    assert isinstance(texts, dict)
     assert [text.split()[0] for text in texts.values()].count("SyncGroup") >= 2
     reported = [
-        finding
-        for _, rows in of_join["targets"]["broker"]["after"]  # type: ignore[index] # as talk.js reads it
-        for row in rows
-        for finding in row[4]
+        finding for _, rows in of_join["targets"]["broker"]["after"] for row in rows for finding in row[6]
     ]
     assert [each[0].rpartition(", ")[2] for each in reported] == ["protocol_name", "leader"]
 
@@ -76,27 +61,27 @@ def test_a_capture_in_which_nothing_differs_has_pages_too(
     code = kafka_conformance("judge", path, *OPTIONS, "--out", tmp_path / "site")
 
     assert code == ExitCode.EXPECTED
-    assert "Every answer that was compared is what Kafka 3.9" in (tmp_path / "site/index.html").read_text()
-    assert not list((tmp_path / "site" / "findings").iterdir())
+    assert "Every answer that was compared is what Kafka 3.9" in view_of(tmp_path / "site", "judged")
+    assert not documents_of(tmp_path / "site")
 
 
 def test_whatever_a_capture_says_is_text_on_its_pages(site: Path) -> None:
-    pages = [*site.glob("*.html"), *(site / "findings").iterdir()]
-    assert len(pages) == 4
-    for each in pages:
-        assert HOSTILE not in each.read_text()
-        assert "<img" not in each.read_text()
-    assert all("<" not in each.read_text() for each in (site / "talks").iterdir())
+    views = views_of(site)
+    assert len(views) == 4
+    for html in views.values():
+        assert HOSTILE not in html
+        assert "<img" not in html
 
 
 @pytest.mark.browser
 def test_a_browser_shows_the_conversation_and_runs_nothing_of_the_capture(site: Path, tmp_path: Path) -> None:
     with browser(tmp_path / "profile") as tab:
         tab.open((site / "index.html").as_uri())
-        tab.follow("#findings-title ~ div tbody a")
+        tab.click("#findings-title ~ div tbody a")
         tab.until("document.querySelector('tr.finding.first')")
         titles = [str(tab.read("document.title"))]
-        tab.follow(".reds a")
+        tab.read("document.querySelector('tr.finding.first').className = 'seen'")
+        tab.click(".reds a")
         tab.until("document.querySelector('tr.finding.first')")
         titles.append(str(tab.read("document.title")))
         tab.is_as_wide_as(390)
@@ -115,10 +100,10 @@ def test_nobody_can_read_hashed_ids_on_pages(
 
     kafka_conformance("judge", capture, *OPTIONS, "--hash-ids", "--out", out)
 
-    files = [each for each in out.rglob("*") if each.is_file()]
+    files = {each: each.read_text() for each in out.rglob("*") if each.is_file()}
     assert len(files) >= 6
-    for each in files:
-        text = each.read_text()
+    shown = views_of(out) | {name: json.dumps(document_of(out, name)) for name in documents_of(out)}
+    for each, text in (files | shown).items():
         for name in ("readers", "ana-", "bob-", '"ana"', "orders", b"orders".hex(), b"ana".hex()):
             assert name not in text, each
 
@@ -126,19 +111,19 @@ def test_nobody_can_read_hashed_ids_on_pages(
 def test_the_coverage_of_a_capture_stands_beside_that_of_a_run(
     capture: Path, tmp_path: Path, kafka_conformance: CommandLine
 ) -> None:
-    run = MadeUpRun()
-    for api, code in (("Heartbeat", "NONE"), ("Heartbeat", "ILLEGAL_GENERATION"), ("Metadata", "NONE")):
-        run.error_codes.append(
-            ErrorCodeCount(
-                run_id=RUN_ID, target=SCALA, api=api, api_version=3, error_code=code, response_count=7
-            )
-        )
+    run = MadeUpRun(summaries=[summary(SCALA)])
+    answers = (("Heartbeat", "NONE"), ("Heartbeat", "ILLEGAL_GENERATION"), ("Metadata", "NONE"))
+    acts = [
+        Act(step=step, actor="ana", kind="response", api=api, version=3, content={"error_code": code})
+        for step, (api, code) in enumerate(answers)
+    ]
+    run.add(judgement("classic/heartbeat/works", SCALA), acts)
     folder = run.write(tmp_path / "run")
     out = tmp_path / "site"
 
     kafka_conformance("judge", capture, *OPTIONS, "--out", out, "--beside", folder)
 
-    page = (out / "coverage.html").read_text()
+    page = view_of(out, "coverage")
     alone, both, missing = (part.partition("</details>")[0] for part in page.split("<details")[1:])
     assert "UNKNOWN_MEMBER_ID" in alone
     assert "OffsetCommit" in alone

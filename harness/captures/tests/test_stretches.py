@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from harness.captures.exchanges import Row
 from harness.captures.facts import facts_of
 from harness.captures.judging import judge_here, split
 from harness.captures.notes import Notes
+from harness.captures.rows import Row
 from harness.captures.sources import rows_of_captures, sources_of
 from harness.captures.stretches import Start, stretches_of
 from harness.captures.tests.made_captures import PORT, terms_of, wire_of, with_forged, write_pcap
 from harness.tests.completed_runs import environment
 from harness.tests.patience import completed
-from harness.tests.replayed import TOPIC, Fields, Recording, beat, commit, enters, fetch, join, sync
+from harness.tests.replayed import GROUP, TOPIC, Fields, Recording, beat, commit, enters, fetch, join, sync
 from harness.tests.replayed_epochs import EpochRecording
 from harness.trace.canonical import FieldValue
 from harness.trace.events import Event
@@ -136,6 +136,31 @@ def test_a_group_judged_in_stretches_is_judged_as_one_that_is_not(
     assert [each.finding for each in found.excerpts] == [each.finding for each in expected.excerpts]
 
 
+@pytest.mark.parametrize("stretch", [10, 1_000])
+def test_a_refusal_is_explained_by_what_came_in_an_earlier_stretch(tmp_path: Path, stretch: int) -> None:
+    made = Recording()
+    ana = enters(made, "ana")
+    sync(made, "ana", ana, 1, {ana: b"all"})
+    bob = enters(made, "bob")
+    made.sends("ana", "JoinGroup", 5, join(ana))
+    made.sends("admin", "LeaveGroup", 3, {"group_id": GROUP, "members": ({"member_id": bob},)})
+    made.sends("ana", "JoinGroup", 5, join(ana))
+    sync(made, "ana", ana, 3, {ana: b"all again"})
+    for _ in range(40):
+        made.passes(500)
+        beat(made, "ana", ana, 3)
+    beat(made, "bob", bob, 2)
+    path = write_pcap(tmp_path / "c.pcap", wire_of(made.events).sent)
+    terms = replace(terms_of(made), part=10, stretch=stretch)
+
+    (group,) = judge_here(sources_of([path]), terms).groups
+    (hashed,) = judge_here(sources_of([path]), replace(terms, hash_key=b"key")).groups
+
+    assert "by LeaveGroup of admin" in group.refusals[-1].says
+    assert len(hashed.refusals) == len(group.refusals)
+    assert not any(name in repr(hashed.refusals) for name in (GROUP, "ana", "bob", "admin"))
+
+
 def test_a_stretch_begins_with_all_that_the_recording_tells(recording: Recording, tmp_path: Path) -> None:
     first, *others = starts(capture(recording, tmp_path / "c.pcap"))
 
@@ -154,6 +179,7 @@ def test_a_group_with_a_connection_that_lacks_something_is_left_whole(
 
 
 @pytest.mark.spark
+@pytest.mark.release
 def test_executors_judge_stretches_to_the_same_result(recording: Recording, tmp_path: Path) -> None:
     path = capture(recording, tmp_path / "c.pcap", *LIES["both"])
     code = (

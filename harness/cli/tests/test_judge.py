@@ -7,6 +7,7 @@ from harness.captures.tests.made_captures import wire_of, with_forged, write_pca
 from harness.results.exit_code import ExitCode
 from harness.tests.in_process import CommandLine
 from harness.tests.replayed import two_members
+from harness.tests.site_reading import views_of
 from harness.tests.tap_folders import tap_folder
 from harness.wire.codec import decode_response
 
@@ -48,7 +49,7 @@ def test_the_brokers_own_configuration_is_read(tmp_path: Path, kafka_conformance
 
     assert kafka_conformance("judge", agreeing(tmp_path), *options) == ExitCode.EXPECTED
 
-    pages = "".join(each.read_text() for each in (tmp_path / "pages").rglob("*.*"))
+    pages = "".join(views_of(tmp_path / "pages").values())
     assert "group.min.session.timeout.ms" in pages
     assert "s3cret" not in pages + kafka_conformance.out
 
@@ -59,7 +60,7 @@ def test_a_tap_is_compared_as_its_broker_was_configured(
     tap = tap_folder(tmp_path / "tap", two_members())
 
     assert kafka_conformance("judge", tap, "--whole") == ExitCode.EXPECTED
-    assert "compared with 3.9 as the tapped broker was configured" in kafka_conformance.out
+    assert "compared with 3.9 as the recorded broker was configured" in kafka_conformance.out
 
     default_delay = "--broker-property=group.initial.rebalance.delay.ms=3000"
     assert kafka_conformance("judge", tap, "--whole", default_delay) == ExitCode.UNEXPECTED

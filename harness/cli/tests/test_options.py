@@ -39,7 +39,7 @@ def test_a_limit_that_lets_nothing_pass_is_refused(kafka_conformance: CommandLin
     ("command", "says"),
     [
         (("run", "admin/**"), r"not applicable: \d+ scenarios: would touch .* \(DeleteTopics\)"),
-        (("matrix", "--versions", "", "--target", "reference", "admin/**"), "reference is started for this"),
+        (("diff", "--versions", "", "--target", "reference", "admin/**"), "reference is started for this"),
         (("race", "--rounds", "7", "delete-left"), "groups: at most 7"),
         (("clients", "--client", "confluent-kafka"), "scripts with confluent-kafka"),
         (("search", "--steps", "90"), "requests: some 90"),

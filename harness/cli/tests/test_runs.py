@@ -13,7 +13,7 @@ from harness.results.exit_code import ENDED_COMPLETE, ExitCode
 from harness.tests.in_process import CommandLine
 from harness.tests.small_suite import RIGHT
 from harness.trace.events import RunFooter, RunKind
-from harness.trace.files import RunFolder
+from harness.trace.files import RunFolder, write_whole
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
@@ -22,15 +22,15 @@ _WHY: Final = ("expect", "why", RIGHT, "--suites", "small_suites", "--target", "
 
 
 def _run(path: Path, content: object) -> Path:
-    path.mkdir()
+    (path / "record").mkdir(parents=True)
     (path / "run.json").write_text(json.dumps(content))
     return path
 
 
-def _first_run(kafka_conformance: CommandLine, out: Path) -> RunFolder:
+def _first_run(kafka_conformance: CommandLine, out: Path, *options: str | Path) -> RunFolder:
     """Run one scenario on the reference."""
     command = ("run", "--suites", "small_suites", "--no-report", "--out", out, "--run-id", "first", RIGHT)
-    assert kafka_conformance(*command) == ExitCode.EXPECTED
+    assert kafka_conformance(*command, *options) == ExitCode.EXPECTED
     return RunFolder(out / "first")
 
 
@@ -42,17 +42,13 @@ def _first_run(kafka_conformance: CommandLine, out: Path) -> RunFolder:
         (("gate",), _RACES, "is a run of races, and a run of wire suites is needed"),
         (("gate",), _TAP, "is a tap"),
         (("diff", "reference"), _TAP, "is a tap"),
-        (("merge", "--out", "elsewhere"), _RACES, "is a run of races"),
-        (("coverage",), _SOAK, "is a soak"),
+        (("report", "--out", "elsewhere"), _RACES, "is a run of races"),
+        (("list", "--coverage"), _SOAK, "is a soak"),
         (("trend",), _TAP, "is a tap"),
-        (("loading-table",), _SCRIPTS, "is a run of client scripts"),
-        (("bench-spark", "--run"), _TAP, "is a tap"),
         (("expect", "prune"), _RACES, "is a run of races"),
         (_WHY, _TAP, "is a tap"),
         (("clients", "--into"), _TAP, "is a tap"),
-        (("invariants",), _RACES, "is a run of races"),
-        (("invariants",), _SCRIPTS, "is a run of client scripts"),
-        (("replay",), _WIRE, "is a run of wire suites, and a tap or"),
+        (("judge",), _RACES, "is a run of races"),
         (("tap", "--finish"), _WIRE, "is a run of wire suites"),
         (("race", "--judge"), _WIRE, "is a run of wire suites"),
         (("report",), _RACES, "`kafka-conformance race --judge "),
@@ -84,7 +80,7 @@ def test_the_folder_of_all_runs_names_the_newest(kafka_conformance: CommandLine,
 
 
 @pytest.mark.parametrize("run_id", ["../elsewhere", "latest", "", "a/b", "x" * 200])
-@pytest.mark.parametrize("command", ["run", "matrix", "tap", "race", "clients"])
+@pytest.mark.parametrize("command", ["run", "diff", "tap", "race", "clients"])
 def test_a_run_takes_no_name_that_leads_elsewhere(
     kafka_conformance: CommandLine, tmp_path: Path, command: str, run_id: str
 ) -> None:
@@ -144,21 +140,21 @@ def test_whoever_interrupts_is_reported_where_that_is_which_was_recorded(
 @pytest.mark.parametrize(
     ("file", "text", "command"),
     [
-        ("footer.json", '{"event_counts"', ("gate", "--suites", "small_suites")),
-        ("traces/reference/header.json", "[]", ("clients", "--into")),
-        ("traces/reference/header.json", "[1]", ("clients", "--into")),
+        ("record/footer.json", '{"event_counts"', ("gate", "--suites", "small_suites")),
+        ("record/traces/reference/header.json", "[]", ("clients", "--into")),
+        ("record/traces/reference/header.json", "[1]", ("clients", "--into")),
         ("run.json", "{", ("clients", "--into")),
-        ("scripts.json", '{"small/right": {}}', ("gate", "--suites", "small_suites")),
+        ("record/scripts.json.zst", '{"small/right": {}}', ("gate", "--suites", "small_suites")),
     ],
 )
 def test_a_damaged_file_of_a_run_ends_with_65_and_is_named(
     kafka_conformance: CommandLine, tmp_path: Path, file: str, text: str, command: tuple[str, ...]
 ) -> None:
     run = _first_run(kafka_conformance, tmp_path)
-    (run.path / file).write_text(text)
+    write_whole(run.path / file, text)
 
     assert kafka_conformance(*command, run.path) == ExitCode.BAD_DATA
-    assert file in kafka_conformance.err
+    assert Path(file).name in kafka_conformance.err
     assert "Traceback" not in kafka_conformance.err
 
 
@@ -186,14 +182,14 @@ def test_invariants_of_no_trace_are_no_agreement(kafka_conformance: CommandLine,
             event_counts="{}",
         )
     )
-    assert kafka_conformance("invariants", run.path) == ExitCode.NOTHING_RAN
+    assert kafka_conformance("judge", run.path) == ExitCode.NOTHING_RAN
 
 
 @pytest.mark.usefixtures("suites")
 def test_invariants_of_a_run_that_was_cut_short_are_refused(
     kafka_conformance: CommandLine, tmp_path: Path
 ) -> None:
-    assert kafka_conformance("invariants", _run(tmp_path / "run-1", _WIRE)) == ExitCode.BAD_DATA
+    assert kafka_conformance("judge", _run(tmp_path / "run-1", _WIRE)) == ExitCode.BAD_DATA
     assert "it has no footer" in kafka_conformance.err
 
 
@@ -226,3 +222,44 @@ def test_a_directory_without_kafka_is_a_target_that_is_not_to_be_had_and_stops_n
     assert footer is not None
     assert "no kafka_2.13-*.jar in" in footer.ended
     assert re.search(r"reference +1 / 1", kafka_conformance.out)
+
+
+@pytest.mark.usefixtures("suites")
+def test_a_run_without_its_record_ends_with_66_and_names_who_has_it(
+    kafka_conformance: CommandLine, tmp_path: Path
+) -> None:
+    run = _first_run(kafka_conformance, tmp_path, "--record", tmp_path / "records")
+    elsewhere = tmp_path / "records" / run.path.name
+    for path in (run.path, elsewhere):
+        assert kafka_conformance("gate", "--suites", "small_suites", path) == ExitCode.EXPECTED
+    run.record.unlink()
+    for verb in (
+        ("gate",),
+        ("report",),
+        ("diff", run.path),
+        ("report", run.path, "--out", tmp_path / "joined"),
+    ):
+        assert kafka_conformance(*verb, run.path) == ExitCode.NO_INPUT
+        assert f"without the run's record; {elsewhere} has it" in kafka_conformance.err
+
+
+def test_a_record_has_as_many_files_for_many_scenarios_as_for_one(
+    kafka_conformance: CommandLine, tmp_path: Path
+) -> None:
+    targets = ("--target", "reference", "--target", "reference:3.9", "--no-report", "--out", tmp_path)
+    found: list[set[Path]] = []
+    for scenarios in ("classic/heartbeat/empty-group", "classic/heartbeat/**"):
+        run_id = f"run-{len(found)}"
+        assert kafka_conformance("run", *targets, "--run-id", run_id, scenarios) == ExitCode.EXPECTED
+        record = RunFolder(tmp_path / run_id).record
+        found.append({each.relative_to(record) for each in record.rglob("*") if each.is_file()})
+    one, many = found
+    assert one == many
+    assert len(many) < 20
+
+
+@pytest.mark.usefixtures("suites")
+def test_a_shard_keeps_its_record(kafka_conformance: CommandLine, tmp_path: Path) -> None:
+    shard = ("run", "--shard", "1/2", "--record", tmp_path / "records", "--out", tmp_path)
+    assert kafka_conformance(*shard, "--suites", "small_suites") == ExitCode.USAGE
+    assert "`report` needs that of each --shard" in kafka_conformance.err

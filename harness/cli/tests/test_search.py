@@ -6,13 +6,13 @@ import pytest
 import typer
 
 from harness.cli.search import whole_number
-from harness.cli.search_target import TargetPlan
+from harness.cli.search_plan import SearchPlan
 from harness.report.model.phrases import given_options
 from harness.results.exit_code import ExitCode
-from harness.spark.rows import ErrorCodeCount
 from harness.targets.base.ports import free_port
 from harness.tests.in_process import CommandLine
-from harness.tests.report_run import RUN_ID, SCALA, MadeUpRun
+from harness.tests.report_run import SCALA, Act, MadeUpRun, judgement, summary
+from harness.tests.site_reading import view_of
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
@@ -41,8 +41,8 @@ def test_a_target_out_of_reach_is_named_and_no_mistake_on_the_command_line(
     assert "does not accept: connection refused" in kafka_conformance.err
 
 
-def _plan(against: str | None) -> TargetPlan:
-    return TargetPlan(
+def _plan(against: str | None) -> SearchPlan:
+    return SearchPlan(
         target="kafka:4.3.1",
         against=against,
         profile=None,
@@ -62,10 +62,10 @@ def _plan(against: str | None) -> TargetPlan:
     ("against", "command"),
     [
         (None, "kafka-conformance run --target kafka:4.3.1 --suites out/r1-found"),
-        ("kafka:4.4.0", "kafka-conformance matrix --versions 4.3.1 --against 4.4.0 --suites out/r1-found"),
+        ("kafka:4.4.0", "kafka-conformance diff --versions 4.3.1 --against 4.4.0 --suites out/r1-found"),
         (
             "librdkafka-mock",
-            "kafka-conformance matrix --versions 4.3.1 --against librdkafka-mock --suites out/r1-found",
+            "kafka-conformance diff --versions 4.3.1 --against librdkafka-mock --suites out/r1-found",
         ),
     ],
 )
@@ -80,20 +80,20 @@ def test_the_command_names_the_suites_that_were_found(against: str | None, comma
 def test_a_page_has_the_answers_of_the_search_alone_of_both_and_of_the_scenarios_alone(
     kafka_conformance: CommandLine, tmp_path: Path
 ) -> None:
-    run = MadeUpRun()
-    for api, code in (("Heartbeat", "NONE"), ("Heartbeat", "GROUP_MAX_SIZE_REACHED"), ("Metadata", "NONE")):
-        run.error_codes.append(
-            ErrorCodeCount(
-                run_id=RUN_ID, target=SCALA, api=api, api_version=4, error_code=code, response_count=7
-            )
-        )
+    run = MadeUpRun(summaries=[summary(SCALA)])
+    answers = (("Heartbeat", "NONE"), ("Heartbeat", "GROUP_MAX_SIZE_REACHED"), ("Metadata", "NONE"))
+    acts = [
+        Act(step=step, actor="ana", kind="response", api=api, version=4, content={"error_code": code})
+        for step, (api, code) in enumerate(answers)
+    ]
+    run.add(judgement("classic/heartbeat/works", SCALA), acts)
     sides = ("--target", "reference:4.4", "--against", "reference:4.4", "--steps", "2500")
     beside = ("--beside", run.write(tmp_path / "run"), "--out", tmp_path, "--run-id", "made")
 
     assert kafka_conformance("search", *sides, *beside) == ExitCode.EXPECTED
 
     assert "1 in the search and in the scenarios" in kafka_conformance.out
-    page = (tmp_path / "made-coverage" / "coverage.html").read_text()
+    page = view_of(tmp_path / "made-coverage", "coverage")
     alone, both, missing = (part.partition("</details>")[0] for part in page.split("<details")[1:])
     assert "OffsetCommit" in alone
     assert "Heartbeat" in both

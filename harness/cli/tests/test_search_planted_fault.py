@@ -1,7 +1,5 @@
 """A fault in the code of a reference that is served over TCP, in real time, is found by `search`."""
 
-import io
-import json
 import os
 import subprocess
 import sys
@@ -9,14 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from harness.bench.slow_timers import PACKAGE, faulty_copy
-from harness.cli.search_target import TargetPlan, search_target
+from harness.cli.search_plan import SearchPlan
+from harness.cli.search_target import search_target
 from harness.results.exit_code import ExitCode
 from harness.targets.reference.tcp import REFERENCE_ROOT
 from harness.targets.reference.variants import behaviour_source
 from harness.tests.in_process import CommandLine
+from harness.tests.slow_timers import PACKAGE, faulty_copy
+from harness.trace.files import RunFolder
 
 pytestmark = pytest.mark.slow
 
@@ -40,12 +39,12 @@ def served(tmp_path: Path) -> Iterator[str]:
 def test_a_fault_of_a_served_broker_is_found_shrunk_explained_and_written(
     tmp_path: Path, served: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    plan = TargetPlan(
+    plan = SearchPlan(
         target=f"external:{served}",
         against=None,
         profile="4.4",
-        steps=300,
-        seed=7,
+        steps=1200,
+        seed=8,
         batch=12,
         jobs=32,
         out=tmp_path / "reports",
@@ -54,19 +53,19 @@ def test_a_fault_of_a_served_broker_is_found_shrunk_explained_and_written(
         corpus=None,
         wants_report=False,
     )
-    printed = io.StringIO()
-
-    code = search_target(plan, Console(file=printed, width=200))
-
+    code = search_target(plan)
+    printed = capsys.readouterr().out
     name = "found/offset-fetch/duplicate-partitions-answered-each"
-    assert code is ExitCode.UNEXPECTED, printed.getvalue()
-    assert name in printed.getvalue()
+    assert code is ExitCode.UNEXPECTED, printed
+    assert f"1 scenarios: {plan.found_folder}" in printed
     (module,) = (each for each in plan.found_folder.glob("*.py") if each.name != "__init__.py")
     text = module.read_text(encoding="utf-8")
     assert name in text
     assert text.count(".asks(") + text.count(".sends(") <= 6
-    script = json.loads((tmp_path / "reports" / "planted" / "scripts.json").read_text())[name]
-    assert script["title"] == "The answer to OffsetFetch v6 differs here: topics."
+    script = RunFolder(tmp_path / "reports" / "planted").read_scripts()[name]
+    assert isinstance(script, dict)
+    # The broker answers in its own time, so the same seed may shrink to one topic or to its partitions.
+    assert script["title"].startswith("The answer to OffsetFetch v6 differs here: topics")
     assert script["source"] == behaviour_source("duplicate_partitions_answered_each")
     assert "Found by: kafka-conformance search" in script["notes"]
     assert "Found by: kafka-conformance search" in text

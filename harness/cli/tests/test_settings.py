@@ -38,6 +38,7 @@ def test_settings_stand_for_options_of_commands_that_have_them(
         'target = ["reference"]',
         'out = "b"',
         'jar-lock = "kept"',
+        'assume = ["group.max.size=9"]',
     )
     write(tmp_path, "\n".join(table))
     (tmp_path / "below").mkdir()
@@ -49,8 +50,11 @@ def test_settings_stand_for_options_of_commands_that_have_them(
         "expect": [str(tmp_path / "a.toml")],
         "target": ["reference"],
         "out": str(tmp_path / "b"),
+        "assume": ["group.max.size=9"],
     }
     assert found["list"] == {"suites": "own"}
+    assert found["expect"].keys() == {"lint", "update", "prune", "why"}
+    assert found["expect"]["lint"] == found["gate"] == {"suites": "own", "expect": [str(tmp_path / "a.toml")]}
     assert sys.path[-1] == str(tmp_path)
     assert os.environ[LOCK_VARIABLE] == str(tmp_path / "kept")
 
@@ -72,7 +76,7 @@ def test_the_nearest_pyproject_counts_even_without_the_table(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("table", "reported"),
     [
-        ('sutes = "own"\n', r"sutes: .*there are suites, expect, target, out, jar-lock"),
+        ('sutes = "own"\n', r"sutes: .*there are suites, expect, target, out, jar-lock, assume"),
         ("suites = 3\n", r"suites: Input should be a valid string"),
         ('expect = "one.toml"\n', r"expect: Input should be a valid list"),
         ("= no TOML", r"pyproject\.toml cannot be read"),

@@ -17,7 +17,6 @@ from harness.tests.completed_runs import environment
 from harness.tests.patience import completed
 
 HEAVY: Final = (
-    "allure_commons",
     "confluent_kafka",
     "docker",
     "kafka",

@@ -13,6 +13,7 @@ from harness.orchestration import run as orchestrated_run
 from harness.results.exit_code import ExitCode
 from harness.targets.secured.properties import COMMAND_CONFIG_VARIABLE
 from harness.tests.completed_runs import CHECKOUT
+from harness.tests.damaged import rewrite
 from harness.tests.in_process import CommandLine, forget_suites
 from harness.tests.small_suite import NEW, RIGHT, WRONG, entry
 from harness.trace import files as trace_files
@@ -35,13 +36,19 @@ pytest_plugins = ["harness.tests.command_line_fixture"]
         ),
         (("run", "--target", "kafka:newest"), "write for instance kafka:3.9.2 or kafka:latest"),
         (("run", "--target", "external:localhost"), "write for instance external:127.0.0.1:9092"),
+        (
+            ("run", "--target", "external:h:1", "--broker-property", "group.max.size=2"),
+            "external:h:1 runs already: state how it is configured with --assume PROPERTY=VALUE",
+        ),
+        (("run", "--target", "external:h:1", "--assume", "group.max.sise=2"), "unknown property"),
+        (("run", "--target", "external:h:1", "--topic", "oders=t1"), "close to it: orders"),
+        (("run", "--topic", "orders=t1"), "--topic is for a broker that runs already"),
         (("run", "--target", "reference:2.3"), "2.3"),
         (("run", "--target", "reference", "--target", "reference"), "a target is given twice: reference"),
         (("run", "classic/jion/*"), "no scenario matches 'classic/jion/*'; close to it: classic/join"),
         (("run", "classic/join", "--skip", "classic/**"), "the selection leaves no scenario to run"),
         (("run", "--colour"), "No such option: --colour"),
         (("run", "--jobs", "none"), "Invalid value for '--jobs'"),
-        (("run", "--expect", "/no/such.toml"), "Invalid value for '--expect'"),
         (("run", "--out", __file__), "Invalid value for '--out'"),
         (("run", "--run-id", "latest"), "'latest' is the newest run"),
         (("explain", "no/such/scenario"), "no scenario matches 'no/such/scenario'"),
@@ -52,7 +59,12 @@ pytest_plugins = ["harness.tests.command_line_fixture"]
             ("tap", "--target", "reference-tcp", "--listen", "here"),
             "'here' is not an address; write for instance",
         ),
-        (("bench", "--target", "external:h:1"), "external:h:1 has others' things, which nothing guards here"),
+        (("diff", "reference"), "name two runs or targets to compare"),
+        (("diff", "--target", "kafka:3.9.2"), "name versions with --versions"),
+        (("report", ".", "."), "name its folder with --out"),
+        (("matrix", "--versions", "all"), "any more: use `kafka-conformance diff --versions VERSIONS`"),
+        (("merge", "a", "b"), "any more: use `kafka-conformance report RUN RUN"),
+        (("--page-mib", "1", "coverage", "--help"), "any more: use `kafka-conformance list --coverage`"),
         (("race", "--target", "reference:4.3"), "no race takes place there; write reference-tcp:4.3"),
         (("search",), "say either --against or --mutant: a search compares two references"),
         (
@@ -67,8 +79,6 @@ pytest_plugins = ["harness.tests.command_line_fixture"]
             "no dot in its name: call it found_4_4",
         ),
         (("search", "--against", "reference:4.4", "--steps", "0"), "Invalid value for '--steps'"),
-        (("mutate", "--only", "no:such"), "no mutant matches 'no:such'"),
-        (("mutate", "--profile", "newest"), "'newest' is no profile"),
     ],
 )
 def test_a_command_line_that_makes_no_sense_ends_with_64_and_says_why(
@@ -103,7 +113,7 @@ def test_a_run_that_was_cut_short_before_its_scripts_is_no_input(
 
 def test_no_command_at_all_shows_what_there_is(kafka_conformance: CommandLine) -> None:
     assert kafka_conformance() == ExitCode.USAGE
-    assert "matrix" in kafka_conformance.out
+    assert "report" in kafka_conformance.out
     assert kafka_conformance.err == ""
 
 
@@ -232,7 +242,7 @@ def test_a_scenario_of_the_baseline_that_is_gone_is_red_and_one_that_was_not_cho
     report = ("report", "--suites", "small_suites", "--baseline", tmp_path / "first", tmp_path / "third")
     cli_run = import_module("harness.cli.run")
     monkeypatch.setattr(cli_run, "_report", lambda *_: None)
-    monkeypatch.setattr(cli_run, "print_summary", lambda *_: None)
+    monkeypatch.setattr(cli_run, "print_summary", lambda *_, **__: None)
     assert kafka_conformance(*report) == ExitCode.NOTHING_RAN
 
 
@@ -243,7 +253,7 @@ def test_a_baseline_that_is_no_run_ends_with_66_before_anything_is_driven(
 ) -> None:
     reports = tmp_path / "reports"
     assert kafka_conformance("run", "--out", reports, "--baseline", tmp_path / given) == ExitCode.NO_INPUT
-    assert "cannot be the baseline" in kafka_conformance.err
+    assert "not a run's folder" in kafka_conformance.err
     assert not reports.exists()
 
 
@@ -251,8 +261,8 @@ def test_a_baseline_that_is_no_run_ends_with_66_before_anything_is_driven(
 @pytest.mark.parametrize(
     "command",
     [
-        *("report", "gate", "coverage", "trend", "loading-table", "invariants", "replay"),
-        *("tap --finish", "race --judge", "clients --into", "bench-spark --run"),
+        *("report", "gate", "list --coverage", "trend"),
+        *("tap --finish", "race --judge", "clients --into"),
     ],
 )
 @pytest.mark.parametrize("given", ["no-such-folder", "."])
@@ -264,15 +274,55 @@ def test_what_is_no_run_ends_with_66_and_is_left_alone(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("given", "says"), [("no-such-folder", "there is no such file"), (".", "there is no journal.bin in")]
+)
+def test_what_judge_cannot_read_ends_with_66_and_is_left_alone(
+    kafka_conformance: CommandLine, tmp_path: Path, given: str, says: str
+) -> None:
+    assert kafka_conformance("judge", tmp_path / given) == ExitCode.NO_INPUT
+    assert f"{tmp_path / given}: {says}" in kafka_conformance.err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", RIGHT),
+        ("report",),
+        ("gate",),
+        ("report", ".", "--out", "merged"),
+        ("diff", "--versions", "3.9.2,4.4.0"),
+        ("expect", "lint"),
+        ("expect", "prune"),
+        ("expect", "why", RIGHT, "--target", "reference"),
+    ],
+    ids=" ".join,
+)
+def test_an_expectation_file_that_is_not_there_ends_with_66(
+    kafka_conformance: CommandLine, suites: Path, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    run = tmp_path / "run"
+    driven = ("run", "--suites", "small_suites", "--no-report", "--out", tmp_path, "--run-id", "run", RIGHT)
+    assert kafka_conformance(*driven) == ExitCode.EXPECTED
+    arguments = [run if each == "." else each for each in command]
+    if command in (("report",), ("gate",), ("expect", "prune")):
+        arguments.append(run)
+    absent = suites / "expectations" / "knwon.toml"
+    assert kafka_conformance(*arguments, "--suites", "small_suites", "--expect", absent) == ExitCode.NO_INPUT
+    assert f"there is no expectation file {absent}" in kafka_conformance.err
+
+
 def test_a_report_of_a_damaged_trace_ends_with_65_and_names_the_line(
     kafka_conformance: CommandLine, suites: Path, tmp_path: Path
 ) -> None:
     run = ("run", "--suites", "small_suites", "--no-report", "--out", tmp_path, "--run-id", "run", RIGHT)
     assert kafka_conformance(*run) == ExitCode.EXPECTED
     trace = RunFolder(tmp_path / "run").events("reference")
-    trace.write_bytes(b"nonsense\n" + trace.read_bytes())
-    assert kafka_conformance("report", "--suites", "small_suites", tmp_path / "run") == ExitCode.BAD_DATA
-    assert "events.jsonl:1" in kafka_conformance.err
+    rewrite(trace, lambda old: b"nonsense" + old)
+    report = ("report", "--judge", "--suites", "small_suites", tmp_path / "run")
+    assert kafka_conformance(*report) == ExitCode.BAD_DATA
+    assert "events.jsonl.zst:1" in kafka_conformance.err
 
 
 @pytest.mark.slow

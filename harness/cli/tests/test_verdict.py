@@ -1,6 +1,7 @@
 """A verdict is told whatever becomes of the report: without Java, without a target, without Spark."""
 
 import re
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Never
@@ -9,16 +10,18 @@ import pytest
 from pyspark.sql import SparkSession
 
 from harness.diff.model import Attribution
-from harness.report.exports.markdown import write_summary
 from harness.report.model.losses import losses, verdict_line
 from harness.report.model.run_data import Run
+from harness.report.site.run_site import render_site
 from harness.results.exit_code import ExitCode
 from harness.spark.master import SparkError, why_no_spark
 from harness.targets.base.interface import TargetError
 from harness.targets.external.target import ExternalTarget
 from harness.tests.fake_java import hide_programs
 from harness.tests.in_process import CommandLine
+from harness.tests.report_reading import summary_of
 from harness.tests.report_run import REFERENCE, SCALA, MadeUpRun, judgement, small_run
+from harness.tests.site_reading import conversation_of, view_of
 from harness.tests.small_suite import WRONG
 from harness.trace.events import TARGET_LOST
 from harness.trace.files import RunFolder, read_records
@@ -42,29 +45,34 @@ def without_java(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
 
 
-def refuse_a_report(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+def refusing(error: Exception) -> Callable[..., Never]:
     def fail(*_: object, **__: object) -> Never:
         raise error
 
-    monkeypatch.setattr(import_module("harness.cli.run"), "make_report", fail)
+    return fail
+
+
+def refuse_a_report(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    monkeypatch.setattr(import_module("harness.cli.run"), "make_report", refusing(error))
 
 
 @pytest.mark.slow
-def test_without_java_a_run_tells_its_verdict_and_before_the_drive_what_is_left_out(
+def test_without_java_a_run_has_its_verdict_and_its_page_and_says_what_is_left_out(
     kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_java(monkeypatch, tmp_path)
-    assert kafka_conformance("run", CHOSEN, "--out", tmp_path / "reports") == ExitCode.EXPECTED
+    asked = ("run", CHOSEN, "--out", tmp_path / "reports", "--spark-master", "local[*]")
+    assert kafka_conformance(*asked) == ExitCode.EXPECTED
     reported = kafka_conformance.out
-    lines = reported.splitlines()
-    (left_out,) = (
-        number for number, line in enumerate(lines) if line.startswith("Only a verdict, no report")
-    )
-    assert "install Java 17" in lines[left_out]
-    assert left_out < lines.index("reference: 1 scenarios")
+    assert "no trend" in reported
+    assert "install Java 17" in reported
     assert re.search(r"reference\s+1 / 1", reported)
-    assert "Every result was expected." in lines
-    assert not list((tmp_path / "reports").glob("*/tables"))
+    assert "Every result was expected." in reported.splitlines()
+    run = tmp_path / "reports" / "latest"
+    assert not (run / "tables").exists()
+    assert "✓</span> Every result was expected" in view_of(run, "matrix")
+    assert "install Java 17" in view_of(run, "trend")
+    assert conversation_of(run, CHOSEN, "reference")["after"]
 
 
 def test_without_java_a_difference_ends_with_its_own_code(
@@ -99,7 +107,6 @@ def test_a_report_that_fails_leaves_the_verdict_reported(
     kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refuse_a_report(monkeypatch, SparkError("no room for Spark"))
-    monkeypatch.setattr(import_module("harness.cli.run"), "why_no_spark", lambda _: None)
     assert kafka_conformance("run", CHOSEN, "--out", tmp_path) == ExitCode.TEMPORARY_FAILURE
     assert "Every result was expected." in kafka_conformance.out
     assert "no room for Spark" in kafka_conformance.err
@@ -109,26 +116,23 @@ def test_a_report_that_fails_leaves_the_verdict_reported(
 def test_a_run_of_two_versions_names_the_behaviours_that_changed(
     kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refuse_a_report(monkeypatch, SparkError("it needs no report"))
-    monkeypatch.setattr(import_module("harness.cli.run"), "why_no_spark", lambda _: None)
+    monkeypatch.setattr("harness.report.render.render_all", refusing(SparkError("it needs no report")))
     targets = ("--target", "reference-tcp:3.9", "--target", "reference-tcp:4.4")
     kafka_conformance("run", *targets, "classic/vote/of-three", "--out", tmp_path, "--run-id", "two")
-    (found,) = read_records(Attribution, RunFolder(tmp_path / "two").attributions)
+    found, *_ = read_records(Attribution, RunFolder(tmp_path / "two").attributions)
     assert (found.from_oracle, found.to_oracle) == ("reference-3.9", "reference-4.4")
     assert found.behaviours
 
 
 @pytest.mark.slow
-def test_a_matrix_without_java_drives_nothing_and_names_the_remedy(
+def test_a_matrix_needs_no_java(
     kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_java(monkeypatch, tmp_path)
     two = ("--target", "reference:2.8.2", "--target", "reference:3.9.2")
     asked = ("--versions", "", *two, "--run-id", "run", "--out", tmp_path / "reports")
-    assert kafka_conformance("matrix", *asked, CHOSEN) == ExitCode.TEMPORARY_FAILURE
-    assert "nothing was run" in kafka_conformance.err
-    assert "install Java" in kafka_conformance.err
-    assert not (tmp_path / "reports").exists()
+    assert kafka_conformance("diff", *asked, CHOSEN) == ExitCode.EXPECTED
+    assert (tmp_path / "reports" / "run" / "index.html").exists()
 
 
 def test_spark_elsewhere_needs_no_java_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,12 +156,24 @@ def with_lost(*lost: str) -> MadeUpRun:
 
 def test_one_lost_target_among_others_is_reported_beside_their_results(tmp_path: Path) -> None:
     run = Run.load(with_lost(SCALA).write(tmp_path))
-    (loss,) = losses(run.judgements)
+    (loss,) = losses(run)
     assert str(loss) == f"{SCALA} was lost, which cut 3 scenarios short: {SCALA} is gone"
     assert verdict_line(run).endswith(", and no verdict on others: 1 target lost")
-    summary = write_summary(tmp_path).read_text()
+    summary = summary_of(tmp_path)
     assert "very result was expected" not in summary
     assert summary.count("is gone") == 1
+
+
+def test_who_may_have_ended_a_target_is_listed_with_its_loss(tmp_path: Path) -> None:
+    run_dir = with_lost(SCALA).write(tmp_path)
+    suspects = [f"a/suspect/{number}, step 1 (ana sends JoinGroup v6), not answered" for number in range(12)]
+    RunFolder(run_dir).write_suspects({SCALA: suspects})
+    (loss,) = losses(Run.load(run_dir))
+    assert loss.last_words[0] == f"suspect: {suspects[0]}"
+    assert (len(loss.last_words), loss.last_words[-1]) == (11, "and 2 more suspects")
+    assert "a/suspect/0, step 1" in summary_of(run_dir)
+    render_site(run_dir)
+    assert "a/suspect/0, step 1" in view_of(run_dir, "matrix")
 
 
 def test_two_lost_targets_are_counted(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def java(name: str) -> ClientLibrary:
     return asyncio.run(java_library(name, lambda _: None))
 
 
-@pytest.mark.parametrize("scripts", [SCRIPTS[:3], pytest.param(SCRIPTS, marks=pytest.mark.release)])
+@pytest.mark.parametrize("scripts", [SCRIPTS[:2], pytest.param(SCRIPTS, marks=pytest.mark.release)])
 def test_real_clients_see_the_same_on_a_real_broker_and_on_the_reference(
     tmp_path: Path, scripts: tuple[str, ...]
 ) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from harness.cli.clients_beside import specs_of, with_an_address
 from harness.clients.libraries import LIBRARIES, ClientLibrary
-from harness.results.client_results import load_clients
+from harness.results.client_results import ClientsFiles, load_clients
 from harness.results.exit_code import ExitCode
 from harness.tests.in_process import CommandLine
 from harness.tests.made_up_clients import red
@@ -80,7 +80,7 @@ def test_a_stored_run_of_clients_is_rendered_anew_and_ends_as_it_had(
 
     assert kafka_conformance("report", folder) == ExitCode.UNEXPECTED
     assert "clients/static/crashes-and-returns with kafka-python on kafka-3.9.2" in kafka_conformance.out
-    for name in ("index.html", "summary.md", "junit.xml", "scripts", "client-talks"):
+    for name in ("index.html", "summary.md", "junit.xml", "data/clients.js", "data/scripts-001.js"):
         assert (folder / name).exists()
 
 
@@ -89,10 +89,10 @@ def test_a_run_of_clients_that_came_to_its_end_and_lost_its_judgement_is_refused
     kafka_conformance: CommandLine, tmp_path: Path, verb: str
 ) -> None:
     folder = red().write(tmp_path / "stored")
-    (folder / "judgement.json").unlink()
+    ClientsFiles(folder).judgement_json.unlink()
 
     assert kafka_conformance(verb, folder) == ExitCode.BAD_DATA
-    assert "judgement.json is missing" in kafka_conformance.err
+    assert "judgement.json.zst is missing" in kafka_conformance.err
 
 
 @pytest.mark.slow

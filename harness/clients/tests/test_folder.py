@@ -6,6 +6,7 @@ import pytest
 
 from harness.clients.folder import ClientsFolder
 from harness.results.client_results import ClientObservation, ScriptOutcome, read_outcomes
+from harness.trace.files import write_whole
 from harness.trace.schema import TraceError
 
 
@@ -18,7 +19,7 @@ def test_a_broker_runs_in_its_folder_wherever_that_is_named_from(
 
 def test_an_outcome_is_read_as_it_was_written_and_nothing_else_is(tmp_path: Path) -> None:
     folder = ClientsFolder(tmp_path)
-    (tmp_path / "here").mkdir()
+    folder.of_target("here").mkdir(parents=True)
     one = ScriptOutcome(
         script_id="clients/one",
         library="kafka-python",
@@ -30,6 +31,6 @@ def test_an_outcome_is_read_as_it_was_written_and_nothing_else_is(tmp_path: Path
     assert tuple(read_outcomes(folder, "here")) == (one,)
 
     for other in ('{"script_id": "x"}', '{"observations": [{"stop": 1}]}', "[]", "{"):
-        folder.outcomes("here").write_text(f"{other}\n")
-        with pytest.raises(TraceError, match=r"outcomes\.jsonl:1 is damaged"):
+        write_whole(folder.outcomes("here"), f"{other}\n")
+        with pytest.raises(TraceError, match=r"outcomes\.jsonl\.zst:1 is damaged"):
             tuple(read_outcomes(folder, "here"))

@@ -20,6 +20,7 @@ from harness.clients.steps import (
     Verb,
 )
 from harness.invariants import AtFault, Violation
+from harness.results.client_judgements import client_signature
 from harness.results.client_results import ClientObservation, ClientResult, ScriptOutcome
 from harness.results.exit_code import ENDED_COMPLETE
 from harness.targets.base.java_hash import partition_of
@@ -186,6 +187,15 @@ def test_each_other_kind_of_step_does_what_it_says(step: int, facts: dict[str, F
     found = judged(seen, script=WIDE)
 
     assert (found.outcome, [each.says for each in found.mismatches]) == (Outcome.DIVERGES, [says])
+
+
+def test_a_signature_leaves_out_what_the_library_says() -> None:
+    def signature(**facts: Fact) -> str | None:
+        return client_signature(judged([facts, *wide_facts()[1:]], script=WIDE))
+
+    refused = [signature(refused="UNKNOWN_MEMBER_ID", says=says) for says in ("at 10:00", "at 10:01")]
+    assert refused[0] == refused[1]
+    assert refused[0] not in (None, signature(refused="REQUEST_TIMED_OUT", says="at 10:00"))
 
 
 def test_who_owns_what_is_free_where_the_script_says_so_and_how_many_is_not() -> None:

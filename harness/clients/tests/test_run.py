@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.bench.slow_timers import PACKAGE, faulty_copy
 from harness.clients.collect import collect_client_scripts
 from harness.clients.folder import ClientsFolder
 from harness.clients.libraries import LIBRARIES, ClientLibrary
@@ -20,6 +19,8 @@ from harness.clients.steps import Verb
 from harness.results.client_results import ClientResult, read_outcomes
 from harness.targets.reference.tcp import REFERENCE_ROOT, ReferenceTcpTarget
 from harness.tests.client_plans import PATIENCE_S, clients_plan
+from harness.tests.site_reading import data_of, talks_of, view_of
+from harness.tests.slow_timers import PACKAGE, faulty_copy
 from harness.verdict import Confirmation, Outcome
 
 pytestmark = pytest.mark.slow
@@ -58,7 +59,7 @@ def test_what_a_library_lacks_is_not_run_and_says_why(run: tuple[Path, tuple[Cli
 def test_what_clients_said_and_what_went_over_the_wire_is_kept(
     run: tuple[Path, tuple[ClientResult, ...]],
 ) -> None:
-    target = run[0] / "reference-tcp"
+    target = ClientsFolder(run[0]).of_target("reference-tcp")
     conversation = target / "talks" / "clients-small-eager-kafka-python" / "talk.jsonl"
     events = [json.loads(line).get("event") for line in conversation.read_text().splitlines()]
 
@@ -74,12 +75,11 @@ def test_the_report_tells_every_script_and_what_was_not_run(
     folder = shutil.copytree(run[0], tmp_path / "run")
     index = write_report(folder)
 
-    pages = {"summary.md": "clients/small/eager", index.name: 'href="scripts/clients.small.eager.html'}
-    for page, names in pages.items():
-        text = (folder / page).read_text()
-        assert names in text
+    assert index.is_file()
+    assert "clients/small/eager" in view_of(folder, "clients")
+    for text in ((folder / "summary.md").read_text(), json.dumps(data_of(folder, "clients-titles"))):
         assert "not run: librdkafka" in text
-    assert (folder / "scripts" / "clients.small.eager.html").is_file()
+    assert "clients/small/eager" in view_of(folder, "clients/small/eager")
 
 
 def test_what_went_over_the_wire_stands_at_the_step_in_whose_time_it_falls(
@@ -88,11 +88,8 @@ def test_what_went_over_the_wire_stands_at_the_step_in_whose_time_it_falls(
     folder = shutil.copytree(run[0], tmp_path / "run")
     write_report(folder)
     name = "reference-tcp_confluent-kafka"
-    call = (folder / "client-talks" / f"clients.small.eager.{name}.js").read_text()
-    _, data = json.loads(f"[{call.removeprefix('kc.arrive(').removesuffix(');' + chr(10))}]")
-    said = {
-        step: {cell[6] for cell in rows if cell[6]} for step, rows in data["targets"][name]["after"] if rows
-    }
+    data = talks_of(folder, "talks-clients.small")["reference-tcp clients/small/eager confluent-kafka"]
+    said = {step: {row[8] for row in rows if row[8]} for step, rows in data["targets"][name]["after"] if rows}
     kills = next(number for number, text in enumerate(data["texts"]) if text == "bob is killed")
 
     assert any(api.startswith("JoinGroup") for step in said for api in said[step] if 0 < step < kills)
@@ -108,8 +105,8 @@ def test_a_script_that_says_what_cannot_be_diverges(tmp_path: Path) -> None:
     assert {(each.outcome, each.confirmation) for each in judgements} == {
         (Outcome.DIVERGES, Confirmation.CONFIRMED)
     }
-    again = impossible.folder.attempt(2)
-    assert sorted(each.name for each in again.iterdir()) == ["reference-tcp"]
+    again = ClientsFolder(impossible.folder.attempt(2))
+    assert [each.name for each in again.of_target("reference-tcp").parent.iterdir()] == ["reference-tcp"]
     assert all("never came to rest" in each.mismatches[0].says for each in judgements)
 
 
@@ -155,10 +152,10 @@ def test_a_client_that_says_nonsense_and_one_that_cannot_be_started_leave_a_reas
     assert (chatty.outcome, missing.outcome) == (Outcome.INDETERMINATE, Outcome.HARNESS_ERROR)
     assert "ended with status -9 after it wrote what is no message" in chatty.because
     assert "FileNotFoundError" in missing.because
-    conversations = tmp_path / "run" / "reference-tcp" / "talks"
+    conversations = ClientsFolder(tmp_path / "run").of_target("reference-tcp") / "talks"
     assert "Traceback" in (conversations / "clients-small-impossible-missing" / "harness.log").read_text()
     assert not (conversations / "clients-small-impossible-chatty" / "harness.log").exists()
-    assert json.loads((tmp_path / "run" / "footer.json").read_text()) == {"ended": "complete"}
+    assert json.loads(ClientsFolder(tmp_path / "run").footer_json.read_text()) == {"ended": "complete"}
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

@@ -13,11 +13,13 @@ from harness.clients.soak_group import GroupAccount
 from harness.clients.soak_run import soak_all
 from harness.clients.soak_share import Ledger, behind
 from harness.report.site.clients_soak import read_soaks, soak_exit_code, soak_site
-from harness.results.client_results import ClientsRun, load_clients
+from harness.report.site.pages import INDEX
+from harness.results.client_results import ClientsFiles, ClientsRun, load_clients
 from harness.results.exit_code import ExitCode
 from harness.targets.base.interface import TargetError
 from harness.tests.client_plans import clients_plan
 from harness.tests.made_up_clients import KAFKA_NAME, PYTHON, MadeUpClients
+from harness.tests.site_reading import view_of
 
 
 def account(**changes: object) -> GroupAccount:
@@ -128,7 +130,8 @@ def test_a_short_soak_of_the_reference_loses_nothing(tmp_path: Path) -> None:
     assert [each.delivered for each in soaked.soak.groups] == [soaked.soak.produced] * 3
     assert [each.group for each in soaked.soak.groups if each.acknowledged is not None] == ["share"]
     assert (run.ended, soak_exit_code(run)) == ("complete", ExitCode.EXPECTED)
-    page = soak_site(run).read_text()
+    soak_site(run)
+    page = view_of(run.folder, "soak")
     assert f"{soaked.soak.produced} of {soaked.soak.produced}" in page
     assert page.count("<rect") == sum(len(each.happenings) for each in soaked.soak.groups) > 0
 
@@ -148,7 +151,8 @@ def test_a_soak_that_cannot_go_on_says_so_on_file(
 
     run = load_clients(tmp_path / "soak")
     assert run.ended == f"target lost: clients cannot go on: {str(error) or 'no answer in time'}"
-    assert "The soak did not finish" in soak_site(run).read_text()
+    soak_site(run)
+    assert "The soak did not finish" in (run.folder / INDEX).read_text()
 
 
 @pytest.mark.slow
@@ -183,7 +187,7 @@ def soaked(clients: MadeUpClients, directory: Path, group: GroupAccount) -> Clie
     """Write a soak of one group that was stored, and load it."""
     result = SoakResult(library=PYTHON, produced=10, duration_s=6.0, groups=(group,))
     folder = clients.write(directory / "soak")
-    (folder / KAFKA_NAME / f"soak-{PYTHON}.json").write_text(soak_to_json(result))
+    ClientsFiles(folder).soak_json(KAFKA_NAME, PYTHON).write_text(soak_to_json(result))
     return load_clients(folder)
 
 
@@ -192,7 +196,8 @@ def test_an_account_that_does_not_add_up_is_red_on_its_page_and_at_the_end(tmp_p
     run = soaked(MadeUpClients(judgements=[], soak_s=6.0), tmp_path, wrong)
 
     assert soak_exit_code(run) is ExitCode.UNEXPECTED
-    page = soak_site(run).read_text()
+    soak_site(run)
+    page = view_of(run.folder, "soak")
     assert "Not all is as it should be" in page
     assert "1 records were lost, the first is &lt;b&gt;0#1" in page
     assert not any(f"<{tag}>" in page for tag in "iu")

@@ -103,13 +103,31 @@ def test_a_share_group_of_the_reference_itself_is_right(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("faults", "says"),
     [
-        ((FORGETS_ACKNOWLEDGEMENTS,), "came again after they were acknowledged"),
-        ((LOSES_RECORDS,), "records were lost"),
-        (KEEPS_LOCKS, "is not settled: its start offset is"),
-        ((SETTLES_WHAT_NOBODY_ACKNOWLEDGED,), "on the wire,"),
-        ((FORGETS_ACKNOWLEDGEMENTS, COUNTS_NO_DELIVERY), "with a count that is no higher than before"),
+        pytest.param(
+            (FORGETS_ACKNOWLEDGEMENTS,),
+            "came again after they were acknowledged",
+            id="forgets-acknowledgements",
+            marks=pytest.mark.release,
+        ),
+        pytest.param((LOSES_RECORDS,), "records were lost", id="loses-records"),
+        pytest.param(
+            KEEPS_LOCKS,
+            "is not settled: its start offset is",
+            id="keeps-locks",
+            marks=pytest.mark.release,
+        ),
+        pytest.param(
+            (SETTLES_WHAT_NOBODY_ACKNOWLEDGED,),
+            "on the wire,",
+            id="settles-unasked",
+            marks=pytest.mark.release,
+        ),
+        pytest.param(
+            (FORGETS_ACKNOWLEDGEMENTS, COUNTS_NO_DELIVERY),
+            "with a count that is no higher than before",
+            id="counts-no-delivery",
+        ),
     ],
-    ids=("forgets-acknowledgements", "loses-records", "keeps-locks", "settles-unasked", "counts-no-delivery"),
 )
 def test_a_planted_fault_makes_a_soak_red(faults: tuple[Planted, ...], says: str, tmp_path: Path) -> None:
     code, unexpected = soaked(tmp_path, *faults)

@@ -1,11 +1,10 @@
 """Which events of two conversations stand side by side."""
 
-import json
 from dataclasses import replace
 
 import pytest
 
-from harness.diff.alignment import aligned, alignment
+from harness.diff.alignment import aligned
 from harness.tests.made_events import ANSWER
 from harness.trace.events import Event, EventKind
 
@@ -106,27 +105,3 @@ def test_events_that_came_the_other_way_round_are_paired_all_the_same() -> None:
 def test_steps_come_in_their_order_and_each_place_is_there_once() -> None:
     events = conversation(*(replace(ANSWER, step=step) for step in (2, 0, -1, 0)))
     assert [(row.step, row.occurrence) for row in aligned(events, ())] == [(-1, 0), (0, 0), (0, 1), (2, 0)]
-
-
-def test_the_record_names_events_by_their_sequence() -> None:
-    record = alignment(
-        conversation(REQUEST, replace(ANSWER, digest="other"), STARVED),
-        conversation(REQUEST, ANSWER, UNASKED),
-        target="kafka-3.9.2",
-        oracle="reference",
-    )
-    assert record is not None
-    assert (record.run_id, record.scenario_id) == (ANSWER.run_id, ANSWER.scenario_id)
-    assert json.loads(record.rows) == [
-        [0, 0, None, 0, 0, 0],
-        [0, 1, 0, 1, 1, 1],
-        [0, 2, None, None, 2, 1],
-        [0, 3, None, 2, None, 0],
-    ]
-
-
-def test_without_an_oracle_nothing_is_different() -> None:
-    record = alignment(conversation(ANSWER), (), target="reference", oracle=None)
-    assert record is not None
-    assert json.loads(record.rows) == [[0, 0, 0, 0, None, 0]]
-    assert alignment((), (), target="reference", oracle=None) is None

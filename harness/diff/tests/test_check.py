@@ -6,7 +6,10 @@ import pytest
 
 from harness.diff.baseline import compared_with
 from harness.diff.check import CheckedRun, TargetTrace, check_run
+from harness.diff.expectations import Entry, SourcedEntry
 from harness.diff.model import Judgement
+from harness.report.model.phrases import not_compared
+from harness.results.exit_code import ExitCode, exit_code
 from harness.tests.diff_traces import info, reference_trace, script, spoilt, trace
 from harness.trace.events import Event
 from harness.verdict import Delta, Expectation, Outcome
@@ -68,8 +71,22 @@ def judgement(outcome: Outcome, signature: str | None = None) -> Judgement:
         (judgement(Outcome.DIVERGES, "a"), judgement(Outcome.DIVERGES, "b"), Delta.CHANGED_SIGNATURE),
         (judgement(Outcome.DIVERGES, "a"), judgement(Outcome.INDETERMINATE), Delta.CHANGED_SIGNATURE),
         (judgement(Outcome.CONFORMS), judgement(Outcome.NOT_APPLICABLE), Delta.CHANGED_SIGNATURE),
+        (judgement(Outcome.LENIENT, "a"), judgement(Outcome.LENIENT, "b"), Delta.SAME),
+        (judgement(Outcome.CONFORMS), judgement(Outcome.LENIENT, "a"), Delta.SAME),
+        (judgement(Outcome.LENIENT, "a"), judgement(Outcome.DIVERGES, "a"), Delta.NEWLY_DIVERGING),
     ],
-    ids=["same", "broken", "mended", "same finding", "other finding", "broken off", "not asked"],
+    ids=[
+        "same",
+        "broken",
+        "mended",
+        "same finding",
+        "other finding",
+        "broken off",
+        "not asked",
+        "other message",
+        "new message",
+        "broken beside a message",
+    ],
 )
 def test_a_delta_tells_what_became_of_a_result(before: Judgement, now: Judgement, delta: Delta) -> None:
     assert compared_with([now], [before]).judgements[0].delta == delta
@@ -88,3 +105,34 @@ def test_what_is_new_is_added_and_what_is_gone_is_listed_apart() -> None:
 
 def test_an_empty_baseline_is_a_baseline() -> None:
     assert compared_with([judgement(Outcome.CONFORMS)], []).judgements[0].delta == Delta.ADDED
+
+
+EXCUSING = Entry(
+    scenario="**", targets=["*"], outcome="diverges", reason="it is known", link="https://example.org/1"
+)
+
+
+@pytest.mark.parametrize("entries", [(), (SourcedEntry(entry=EXCUSING, source="known.toml, entry 1"),)])
+def test_a_reference_that_departs_from_a_script_is_a_harness_error_that_no_entry_excuses(
+    entries: Sequence[SourcedEntry],
+) -> None:
+    reference = info("reference", spec="reference:3.9", oracle=None)
+    astray = spoilt(reference_trace(), 10, lambda fields: fields.update(error_code="NONE"))
+    traces = {
+        "reference": TargetTrace(info=reference, events={SCRIPTS[0].id: astray}),
+        "kafka-3.9.2": TargetTrace(info=info(), events={SCRIPTS[0].id: trace()}),
+    }
+    checked = check_run(SCRIPTS[:1], traces, entries, None, TODAY)
+    own, compared = checked.judgements
+    assert (own.outcome, own.expectation) == (Outcome.HARNESS_ERROR, Expectation.UNEXPECTED)
+    assert "nobody is compared here, since the reference departs from the script: step 10" in own.reason
+    assert compared.outcome == Outcome.INDETERMINATE
+    assert exit_code(checked.judgements, Complete()) == ExitCode.HARNESS_ERROR
+    assert not_compared(checked.judgements) == [SCRIPTS[0].id]
+    # A reference that nobody is compared with is a target like others.
+    alone = check_run(SCRIPTS[:1], {"reference": traces["reference"]}, (), None, TODAY)
+    assert alone.judgements[0].outcome == Outcome.DIVERGES
+
+
+class Complete:
+    ended = "complete"

@@ -1,3 +1,4 @@
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -38,7 +39,7 @@ def entries(directory: Path, text: str = KNOWN) -> tuple[SourcedEntry, ...]:
 
 def judgement(outcome: Outcome, signature: str | None = None) -> Judgement:
     conforming = judge(script(), info(), trace(), reference_trace()).judgement
-    return replace(conforming, outcome=outcome.value, signature=signature, reason="what came")
+    return replace(conforming, outcome=outcome.value, signature=signature, observed="what came")
 
 
 def applied(judgements: Sequence[Judgement], known: Sequence[SourcedEntry]) -> Applied:
@@ -107,6 +108,86 @@ def test_what_happens_sometimes_may_stay_away_and_hides_nothing_else(tmp_path: P
     assert [entry.why for entry in expired.stale_entries] == ["expired on 2026-11-20"]
 
 
+HEARTBEAT = 'Heartbeat error_code: expected "NONE", got "UNKNOWN_MEMBER_ID"'
+SYNC = "SyncGroup: expected an answer, got no answer in time"
+
+
+def of_causes(directory: Path, *causes: str, more: str = "", ids: Sequence[str] = (SCENARIO,)) -> Applied:
+    """Apply an entry for each of two known causes to a result of some causes."""
+    text = "".join(f"{KNOWN}cause = '{cause}'\n{more}\n" for cause in (HEARTBEAT, SYNC))
+    (directory / "known.covered.json").write_text(json.dumps({HEARTBEAT: list(ids), SYNC: [SCENARIO]}))
+    outcome = Outcome.DIVERGES if causes else Outcome.CONFORMS
+    return applied([replace(judgement(outcome), causes=causes)], entries(directory, text))
+
+
+@pytest.mark.parametrize(
+    ("causes", "expectation"),
+    [
+        ((HEARTBEAT,), Expectation.EXPECTED),
+        ((SYNC, HEARTBEAT), Expectation.EXPECTED),
+        ((HEARTBEAT, "another"), Expectation.UNEXPECTED),
+        (("another", HEARTBEAT), Expectation.UNEXPECTED),
+        (("another",), Expectation.UNEXPECTED),
+        ((), Expectation.EXPECTED),
+    ],
+    ids=["one", "two", "a second unknown", "a first unknown", "unknown", "none"],
+)
+def test_a_result_is_expected_if_each_of_its_causes_is_covered(
+    tmp_path: Path, causes: tuple[str, ...], expectation: Expectation
+) -> None:
+    result = of_causes(tmp_path, *causes)
+    assert result.judgements[0].expectation == expectation
+    assert result.stale_entries == ()
+    assert ("the cause another" in result.judgements[0].reason) is (len(causes) > 1 and "another" in causes)
+
+
+def test_a_cause_that_covers_other_scenarios_excuses_nothing_here(tmp_path: Path) -> None:
+    result = of_causes(tmp_path, HEARTBEAT, ids=["classic/other"])
+    assert (result.judgements[0].expectation, result.stale_entries) == (Expectation.UNEXPECTED, ())
+
+
+def test_a_cause_known_elsewhere_may_come_along_with_one_that_is_covered_here(tmp_path: Path) -> None:
+    result = of_causes(tmp_path, SYNC, HEARTBEAT, ids=["classic/other"])
+    assert (result.judgements[0].expectation, result.stale_entries) == (Expectation.EXPECTED, ())
+
+
+def test_an_entry_of_a_cause_foresees_an_indeterminate_result_that_did_show_it(tmp_path: Path) -> None:
+    (tmp_path / "known.covered.json").write_text(json.dumps({SYNC: [SCENARIO]}))
+    known = entries(tmp_path, f"{KNOWN}cause = '{SYNC}'\n")
+    for causes, expectation in (((SYNC,), Expectation.EXPECTED), ((), Expectation.UNEXPECTED)):
+        one = replace(judgement(Outcome.INDETERMINATE), causes=causes)
+        assert applied([one], known).judgements[0].expectation == expectation
+
+
+def test_a_cause_beside_another_shares_its_entry(tmp_path: Path) -> None:
+    (tmp_path / "known.covered.json").write_text(json.dumps({SYNC: [SCENARIO], HEARTBEAT: [SCENARIO]}))
+    known = entries(tmp_path, f"{KNOWN}cause = '{SYNC}'\nbeside = ['{HEARTBEAT}']\n")
+    for cause in (SYNC, HEARTBEAT):
+        one = replace(judgement(Outcome.DIVERGES), causes=(cause,))
+        assert applied([one], known).judgements[0].expectation == Expectation.EXPECTED
+
+
+def test_an_expired_entry_of_a_cause_is_stale_once_and_not_with_each_result(tmp_path: Path) -> None:
+    expired = 'expires = "2026-11-20"'
+    assert of_causes(tmp_path, HEARTBEAT, more=expired).judgements[0].expectation == Expectation.STALE
+    calm = of_causes(tmp_path, more=expired)
+    assert calm.judgements[0].expectation == Expectation.EXPECTED
+    assert [each.why for each in calm.stale_entries] == ["expired on 2026-11-20"] * 2
+
+
+def test_two_entries_of_one_cause_in_a_file_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "known.covered.json").write_text(json.dumps({SYNC: [SCENARIO]}))
+    with pytest.raises(ExpectationError, match=r"entry 2, field 'cause': .* is of another entry too"):
+        entries(tmp_path, f"{KNOWN}cause = '{SYNC}'\n" * 2)
+
+
+def test_expectations_applied_twice_say_it_once(tmp_path: Path) -> None:
+    once = applied([judgement(Outcome.DIVERGES)], entries(tmp_path)).judgements
+    assert applied(once, entries(tmp_path)).judgements == once
+    assert applied(once, ()).judgements[0].reason == "what came"
+    assert applied(once, ()).judgements[0].link is None
+
+
 @pytest.mark.parametrize("outcome", [Outcome.INDETERMINATE, Outcome.HARNESS_ERROR])
 def test_a_foreseen_divergence_excuses_neither_what_broke_off_nor_the_harness(
     outcome: Outcome, tmp_path: Path
@@ -156,6 +237,9 @@ def test_an_expired_entry_beside_a_valid_one_does_no_harm(tmp_path: Path) -> Non
         (("link =", 'signature = "xyz"\nlink ='), "'signature'", "12 hexadecimal digits"),
         (("link =", 'because = "x"\nlink ='), "'because'", "is unknown; an entry has scenario, targets"),
         (("link =", "sometimes = true\nlink ="), "'entry'", "needs the 'signature'"),
+        (("link =", 'cause = "c"\nsignature = "0123456789ab"\nlink ='), "'entry'", "leave out 'signature'"),
+        (("link =", 'cause = "c"\noutcome = "lenient"\nlink ='), "'entry'", "leave out 'signature'"),
+        (("link =", 'cause = "c"\nlink ='), "'cause'", "has no scenarios in known.covered.json"),
         (("link =", 'expires = "soon"\nlink ='), "'expires'", "isoformat"),
         (("kafka:>=3.9,<4.0", "kafka:>=x"), "'targets.0'", "not a pattern of targets"),
         (('["kafka:>=3.9,<4.0"]', "[]"), "'targets'", "at least 1 item"),

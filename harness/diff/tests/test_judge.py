@@ -49,9 +49,19 @@ def test_a_difference_diverges_and_the_reason_says_what_came_where_and_what_was_
     assert result.judgement.signature == result.differences[0].signature
 
 
+def test_a_difference_says_which_setting_that_the_script_needs_was_assumed() -> None:
+    asking = replace(script(), broker_config={"group.max.size": "2"})
+    assumed = replace(info(), assumed={"group.max.size": "9", "group.min.session.timeout.ms": "6000"})
+    reason = judge(asking, assumed, wrong(), reference_trace()).judgement.reason
+    assert reason.endswith("; assumed group.max.size=9; --assume group.max.size=VALUE states another")
+    assert "assumed" not in judge(asking, assumed, trace(), reference_trace()).judgement.reason
+
+
 def test_a_difference_from_the_reference_says_so() -> None:
     events = spoilt(trace(), 7, lambda fields: fields.update(generation_id=3))
-    assert judged(events).judgement.reason.endswith("generation_id is 3, the reference gives 1")
+    assert judged(events).judgement.reason.endswith(
+        "generation_id is 3, the reference gives 1; what the scenario itself claims is true"
+    )
 
 
 def test_a_long_value_is_cut_in_the_reason_and_whole_in_the_difference() -> None:

@@ -93,7 +93,7 @@ def test_what_diverges_is_red_and_says_where_it_is_reported_and_how_to_repeat_it
 
     assert (complaint.kind, complaint.subject) == (Kind.UNEXPECTED, SUBJECT)
     assert complaint.line == f"kafka-conformance clients --target {KAFKA} --client {PYTHON} {STATIC}"
-    assert complaint.page.endswith(f"crashes-and-returns.html#target-{KAFKA_NAME}_{PYTHON}")
+    assert complaint.page.endswith(f"crashes-and-returns:target-{KAFKA_NAME}_{PYTHON}")
     assert found.standings == {
         f"{KAFKA_NAME}, {PYTHON}": {ResultStatus.PASSED: 1, ResultStatus.FAILED: 1},
         f"{KAFKA_NAME}, {LIBRDKAFKA}": {ResultStatus.PASSED: 1, ResultStatus.SKIPPED: 1},
@@ -215,4 +215,4 @@ def test_the_gate_on_a_run_of_both_is_red_for_its_clients_alone(
     assert data["standings"][f"{KAFKA_NAME}, {PYTHON}"] == {"passed": 1, "unexpected difference": 1}
     assert SUBJECT in (tmp_path / "both" / "gate-junit.xml").read_text()
     assert SUBJECT in (tmp_path / "both" / "gate.md").read_text()
-    assert "scripts/clients.static.crashes-and-returns.html" in (tmp_path / "both" / "gate.json").read_text()
+    assert "index.html#clients/static/crashes-and-returns:" in (tmp_path / "both" / "gate.json").read_text()

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from harness.gate.tests.small_runs import Ran
+from harness.results.client_results import ClientsFiles
 from harness.results.exit_code import ExitCode
+from harness.tests.damaged import rewrite
 from harness.tests.in_process import CommandLine
 from harness.tests.made_up_clients import (
     EAGER,
@@ -21,6 +23,7 @@ from harness.tests.made_up_clients import (
     red,
     violation,
 )
+from harness.tests.site_reading import view_of
 from harness.verdict import Outcome
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
@@ -98,13 +101,16 @@ def test_it_ends_with_the_documented_code_and_says_why(
     assert says in ran.out
     data = json.loads((folder / "gate.json").read_text())
     assert (data["exit_code"], data["is_green"]) == (code, code == ExitCode.EXPECTED)
-    assert all((folder / name).is_file() for name in ("gate.md", "gate.html", "gate-junit.xml"))
+    assert all(
+        (folder / name).is_file() for name in ("gate.md", "index.html", "data/gate.js", "gate-junit.xml")
+    )
 
 
 def test_clients_that_were_stopped_before_they_were_judged_are_cut_short(ran: Ran, tmp_path: Path) -> None:
     folder = MadeUpClients().write(tmp_path / "run")
-    for name in ("judgement.json", "footer.json"):
-        (folder / name).unlink()
+    files = ClientsFiles(folder)
+    files.judgement_json.unlink()
+    files.footer_json.unlink()
 
     assert ran.gate(folder) == ExitCode.BAD_DATA
     assert "the gate decides only on complete runs" in ran.out
@@ -153,8 +159,7 @@ def test_the_number_of_the_event_that_shows_a_broken_invariant_makes_it_no_other
     broken = violation("orders-0 belongs to ana and bob", EAGER, PYTHON)
     before = with_one(Outcome.DIVERGES, violations=(broken,)).write(tmp_path / "before")
     now = with_one(Outcome.DIVERGES, violations=(broken,)).write(tmp_path / "now")
-    reported = (now / "judgement.json").read_text()
-    (now / "judgement.json").write_text(reported.replace('"sequence": 17', '"sequence": 99'))
+    rewrite(ClientsFiles(now).judgement_json, lambda old: old.replace(b'"sequence": 17', b'"sequence": 99'))
 
     assert ran.gate(now, "--baseline", before) == ExitCode.EXPECTED
 
@@ -184,8 +189,8 @@ def test_its_page_leads_to_the_script_and_has_the_line_that_repeats_it(ran: Ran,
     assert ran.command("report", folder) == ExitCode.UNEXPECTED
     ran.gate(folder)
 
-    page = (folder / "gate.html").read_text()
-    assert 'href="scripts/clients.static.crashes-and-returns.html#' in page
+    page = view_of(folder, "gate")
+    assert 'href="index.html#clients/static/crashes-and-returns:' in page
     assert f"kafka-conformance clients --target {KAFKA} --client {PYTHON} {STATIC}" in page
     assert f"4 results of clients of {KAFKA_NAME}" in page
 
@@ -197,10 +202,10 @@ def test_a_soak_is_decided_by_its_account(
     ran: Ran, tmp_path: Path, unexpected: list[str], code: ExitCode
 ) -> None:
     folder = MadeUpClients(soak_s=20.0, judgements=[]).write(tmp_path / "soak")
-    (folder / "judgement.json").unlink()
+    ClientsFiles(folder).judgement_json.unlink()
     group = {"group": "static", "delivered": 7, "repeated": 0, "lost": [], "committed": True}
     reported = {"upheavals": {}, "errors": {}, "unexpected": unexpected}
     account = {"library": PYTHON, "produced": 7, "duration_s": 20.0, "groups": [{**group, **reported}]}
-    (folder / KAFKA_NAME / f"soak-{PYTHON}.json").write_text(json.dumps(account))
+    ClientsFiles(folder).soak_json(KAFKA_NAME, PYTHON).write_text(json.dumps(account))
 
     assert ran.gate(folder) == code

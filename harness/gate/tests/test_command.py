@@ -6,12 +6,14 @@ import tomllib
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from harness.diff.model import Judgement
 from harness.gate.tests.small_runs import Ran
 from harness.results.exit_code import ExitCode
+from harness.tests.damaged import rewrite, without_last_line
 from harness.tests.in_process import CommandLine, forget_suites
 from harness.tests.small_suite import NEW, RIGHT, WRONG, entry
 from harness.trace.files import RunFolder, read_records
@@ -24,8 +26,7 @@ def _ran(kafka_conformance: CommandLine, suites: Path, tmp_path: Path) -> Ran:
     return Ran(kafka_conformance, suites, tmp_path)
 
 
-def to_paste(ran: Ran) -> str:
-    return ran.out[ran.out.index("[[expect]]") : ran.out.index("Summary:")]
+HINT: Final = f"kafka-conformance expect update {WRONG} --target reference"
 
 
 def test_a_run_in_which_all_was_expected_is_green(ran: Ran) -> None:
@@ -42,30 +43,35 @@ def test_an_unexpected_difference_is_reported_in_three_lines_with_what_to_paste(
     assert lines[0] == "gate: red, exit 1: 1 unexpected difference in 3 results of reference"
     assert lines[1].startswith(f"why:  unexpected difference: {WRONG} on reference: step 1 ")
     assert lines[2] == f"next: kafka-conformance run --target reference --suites small_suites {WRONG}"
-    (reported,) = tomllib.loads(to_paste(ran))["expect"]
-    assert (reported["scenario"], reported["reason"]) == (WRONG, "")
+    assert f"  {HINT} --run {run}" in lines
 
 
-def test_the_entry_to_paste_is_refused_without_a_reason_and_makes_the_gate_green_with_one(ran: Ran) -> None:
+def test_the_command_that_the_gate_names_lists_the_cause_and_makes_it_green(ran: Ran) -> None:
     run = ran.run("run")
     ran.gate(run)
-    pasted = to_paste(ran)
-    ran.known.write_text(pasted)
-    assert ran.gate(run) == ExitCode.CONFIGURATION
-    assert "say why the difference is as it is" in ran.err
-    ran.known.write_text(
-        pasted.replace('reason = ""', 'reason = "so"').replace('link = ""', 'link = "KIP-1"')
-    )
+    _, _, *words = shlex.split(HINT)
+    assert ran.expect(*words, "--run", run, "--reason", "so", "--link", "KIP-1", "--yes") == ExitCode.EXPECTED
+    (entry_written,) = tomllib.loads(ran.known.read_text())["expect"]
+    assert entry_written["cause"]
     assert ran.gate(run) == ExitCode.EXPECTED
     assert "1 of them known differences" in ran.out
 
 
+def test_a_reference_that_nobody_can_be_compared_with_fails_whatever_is_expected(ran: Ran) -> None:
+    run = ran.run("run", "--target", "reference-tcp")
+    assert f"Nobody was compared in 1 scenario: {WRONG}" in ran.out
+    ran.known.write_text(entry(WRONG) + entry(WRONG, "indeterminate"))
+    counted = ran.policy('[counts]\ntargets = ["reference-tcp*"]\n')
+    assert ran.gate(run, "--config", counted) == ExitCode.HARNESS_ERROR
+    assert f"nobody was compared in: {WRONG}\n" in ran.out
+
+
 def test_the_gate_leaves_the_judgements_on_file_as_they_are(ran: Ran) -> None:
     run = ran.run("run")
-    before = (run / "judgements.jsonl").read_bytes()
+    before = RunFolder(run).judgements.read_bytes()
     ran.known.write_text(entry(WRONG))
     assert ran.gate(run) == ExitCode.EXPECTED
-    assert (run / "judgements.jsonl").read_bytes() == before
+    assert RunFolder(run).judgements.read_bytes() == before
 
 
 def test_an_entry_that_fires_no_more_is_stale_and_has_a_code_of_its_own(ran: Ran) -> None:
@@ -125,8 +131,7 @@ def test_a_run_that_did_not_come_to_its_end_is_red_with_the_reason(
     if ended is None:
         folder.footer_json.unlink()
     if ended == "complete":
-        lines = folder.events("reference").read_bytes().splitlines(keepends=True)
-        folder.events("reference").write_bytes(b"".join(lines[:-1]))
+        rewrite(folder.events("reference"), without_last_line)
         folder.write_footer(replace(footer, event_counts='{"reference": 4}'))
     assert ran.gate(folder.path) == code
     assert says in ran.out
@@ -286,7 +291,7 @@ def test_junit_has_a_case_a_result_and_one_for_the_run(ran: Ran) -> None:
     assert [suite.get("failures") for suite in root] == ["1", "0"]
     failure = root.find(f".//testcase[@name='{WRONG}']/failure")
     assert failure is not None
-    assert "[[expect]]" in (failure.text or "")
+    assert HINT in (failure.text or "")
 
 
 def test_junit_of_a_refused_run_is_red_although_no_result_is_in_it(ran: Ran) -> None:
@@ -308,7 +313,7 @@ def test_the_files_go_elsewhere_if_that_is_wanted(ran: Ran, tmp_path: Path) -> N
     run = ran.run("run", RIGHT)
     ran.gate(run, "--out", tmp_path / "elsewhere")
     written = {path.name for path in (tmp_path / "elsewhere").iterdir()}
-    assert written == {"gate-junit.xml", "gate.html", "gate.json", "gate.md"}
+    assert written == {"data", "gate-junit.xml", "gate.json", "gate.md", "index.html", "site.css", "site.js"}
     assert not (run / "gate.json").exists()
 
 

@@ -9,13 +9,12 @@ import pytest
 from harness.diff.check import CheckedRun
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Difference, Judgement
-from harness.gate.annotations import COUNT_MAX, annotations
 from harness.gate.decision import Decision, Evidence, decide
+from harness.gate.decision_file import COUNT_MAX, annotations, junit, markdown
 from harness.gate.evaluate import Gated
-from harness.gate.junit import junit
 from harness.gate.policy import Allow, Policy
-from harness.gate.summary import SIZE_MAX, markdown
 from harness.gate.words import three_lines
+from harness.report.exports.markdown import SIZE_MAX
 from harness.results.brokers import AddedProperties
 from harness.results.exit_code import ExitCode
 from harness.tests.report_run import FOOTER, JAVA, REFERENCE, RUN_ID, difference, judgement
@@ -64,11 +63,11 @@ def many(outcome: str, count: int) -> list[Judgement]:
 
 
 def test_what_was_compared_with_another_target_is_repeated_against_it() -> None:
-    command = "kafka-conformance matrix --versions 4.3.1 --against reference:4.4"
+    command = "kafka-conformance diff --versions 4.3.1 --against reference:4.4"
     found = decided(many("diverges", 1), command=command)
 
     assert three_lines(found)[2] == (
-        "next: kafka-conformance matrix --versions 4.3.1 --against reference:4.4 classic/diverges/0"
+        "next: kafka-conformance diff --versions 4.3.1 --against reference:4.4 classic/diverges/0"
     )
 
 
@@ -115,18 +114,18 @@ def test_there_are_ten_annotations_at_most_and_the_last_counts_the_rest() -> Non
 
 
 def test_results_that_differ_in_the_same_way_are_one_annotation_and_one_block() -> None:
-    judgements = many("diverges", 25)
-    alike, unlike = judgements[:24], judgements[24]
+    judgements = many("diverges", 21)
+    alike, unlike = judgements[:20], judgements[20]
     found = [difference(each.scenario_id, JAVA) for each in alike]
     found.append(difference(unlike.scenario_id, JAVA, actual="REBALANCE_IN_PROGRESS twice"))
     decision = decided(judgements, differences=found)
 
     lines = list(annotations(decision))
     assert len(lines) == 2
-    assert f"{alike[0].scenario_id} on {JAVA}%2C and 23 more results alike::" in lines[0]
+    assert f"{alike[0].scenario_id} on {JAVA}%2C and 19 more results alike::" in lines[0]
     text = markdown(decision, INFOS)
     assert text.count("### unexpected difference") == 2
-    assert "<summary>the same in 23 more results</summary>" in text
+    assert "<summary>the same in 19 more results</summary>" in text
     assert text.count("What a client notices: ") == 2
     assert all(each.scenario_id in text for each in judgements)
 

@@ -7,11 +7,9 @@ import pytest
 
 from harness.diff.baseline import delta
 from harness.gate.complaint import Kind
+from harness.gate.decision_file import junit, markdown, rules_of
 from harness.gate.evaluate import Gated
-from harness.gate.junit import junit
 from harness.gate.policy import Allow, Handling, Policy, load_policy
-from harness.gate.rules import rules_of
-from harness.gate.summary import markdown
 from harness.gate.tests.test_decision import INFOS, decided, many
 from harness.gate.words import entry_to_paste, three_lines
 from harness.results.exit_code import ExitCode

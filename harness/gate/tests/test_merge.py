@@ -20,7 +20,9 @@ pytest_plugins = ["harness.tests.command_line_fixture"]
 
 
 @pytest.fixture(name="driven")
-def _driven(kafka_conformance: CommandLine, tmp_path: Path) -> Driven:
+def _driven(kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Driven:
+    # Joined runs are judged without tables.
+    monkeypatch.setattr("harness.orchestration.run.why_no_spark", lambda _: "Spark is not needed")
     return Driven(kafka_conformance, tmp_path)
 
 
@@ -55,22 +57,23 @@ def test_shards_joined_are_the_whole_run(driven: Driven, tmp_path: Path) -> None
     both = ("--target", "reference:3.9", "--target", "reference:4.4")
     whole = driven.run("whole", *both)
     shards = [driven.run(f"shard-{number}", *both, "--shard", f"{number}/3") for number in (1, 2, 3)]
-    assert driven.command("merge", *shards, "--out", tmp_path / "joined") == ExitCode.EXPECTED
+    for number in (0, 2):
+        RunFolder(shards[number]).write_suspects({"reference-3.9": [f"of shard {number}"]})
+    assert driven.command("report", *shards, "--out", tmp_path / "joined") == ExitCode.EXPECTED
     joined = tmp_path / "joined"
     assert judged(joined) == judged(whole)
+    assert RunFolder(joined).read_suspects() == {"reference-3.9": ["of shard 0", "of shard 2"]}
     header = RunFolder(joined).read_run()
     assert header.merged_from == ("shard-1", "shard-2", "shard-3")
     assert header.shard is None
     assert header.scenario_digest == RunFolder(whole).read_run().scenario_digest
-    assert {event.run_id for event in read_events(RunFolder(joined).events("reference-3.9")).events} == {
-        "joined"
-    }
+    assert {event.run_id for event in read_events(RunFolder(joined).events("reference-3.9"))} == {"joined"}
     assert driven.command("gate", joined) == ExitCode.EXPECTED
 
 
 def test_runs_of_other_targets_join_as_well(driven: Driven, tmp_path: Path) -> None:
     runs = [driven.run(profile, "--target", f"reference:{profile}") for profile in ("3.9", "4.4")]
-    assert driven.command("merge", *runs, "--out", tmp_path / "joined") == ExitCode.EXPECTED
+    assert driven.command("report", *runs, "--out", tmp_path / "joined") == ExitCode.EXPECTED
     assert RunFolder(tmp_path / "joined").read_run().targets == ("reference-3.9", "reference-4.4")
 
 
@@ -78,9 +81,9 @@ def test_an_oracle_that_two_shards_share_is_kept_once(driven: Driven, tmp_path: 
     suite = "classic/heartbeat/before-assignments"
     one = driven.run("one", "--target", "reference-tcp:3.9", suite=suite)
     other = driven.run("other", "--target", "reference-tcp", "--profile", "3.9", suite=suite)
-    assert driven.command("merge", one, other, "--out", tmp_path / "joined") == ExitCode.EXPECTED
+    assert driven.command("report", one, other, "--out", tmp_path / "joined") == ExitCode.EXPECTED
     reported, joined = (
-        read_events(RunFolder(run).events("reference-3.9")).events for run in (one, tmp_path / "joined")
+        read_events(RunFolder(run).events("reference-3.9")) for run in (one, tmp_path / "joined")
     )
     assert [event.sequence for event in joined] == [event.sequence for event in reported]
     assert RunFolder(tmp_path / "joined").read_run().targets == ("reference-tcp-3.9", "reference-tcp")
@@ -98,10 +101,10 @@ def test_what_is_missing_twice_or_cut_short_is_refused_by_name(driven: Driven, t
             "digest of the plan's scenarios",
         ),
     ):
-        assert driven.command("merge", *runs, *out) == ExitCode.BAD_DATA
+        assert driven.command("report", *runs, *out) == ExitCode.BAD_DATA
         assert says in driven.command.err
     RunFolder(two).footer_json.unlink()
-    assert driven.command("merge", one, two, *out) == ExitCode.BAD_DATA
+    assert driven.command("report", one, two, *out) == ExitCode.BAD_DATA
     assert "shard-2: it has no footer" in driven.command.err
     assert not (tmp_path / "joined").exists()
 
@@ -120,7 +123,7 @@ def test_runs_of_another_harness_are_refused_by_what_differs(
     one, two = driven.shards()
     content = json.loads(RunFolder(two).run_json.read_text())
     RunFolder(two).run_json.write_text(json.dumps({**content, name: value}))
-    assert driven.command("merge", one, two, "--out", tmp_path / "joined") == ExitCode.BAD_DATA
+    assert driven.command("report", one, two, "--out", tmp_path / "joined") == ExitCode.BAD_DATA
     assert says in driven.command.err
     assert value in driven.command.err
 
@@ -129,5 +132,5 @@ def test_targets_of_one_name_that_are_not_the_same_are_refused(driven: Driven, t
     one, two = driven.shards()
     headers = RunFolder(two).read_headers("reference")
     RunFolder(two).write_headers("reference", [replace(each, image="other@sha256:1") for each in headers])
-    assert driven.command("merge", one, two, "--out", tmp_path / "joined") == ExitCode.BAD_DATA
+    assert driven.command("report", one, two, "--out", tmp_path / "joined") == ExitCode.BAD_DATA
     assert "image of reference: None in " in driven.command.err

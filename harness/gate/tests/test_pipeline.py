@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,16 +15,33 @@ import yaml
 from harness.cli.commands import load_command
 from harness.results.exit_code import ExitCode
 from harness.tests.completed_runs import CHECKOUT, reference_server
-from harness.tests.github import GitHub
+from harness.tests.github import REPOSITORY, GitHub
+from harness.tests.in_process import CommandLine
+from harness.tests.made_up_clients import red
 from harness.tests.small_suite import NEW, RIGHT, WRONG, entry, write_suite
-from harness.tests.workflow_steps import Steps, scripts, steps
+from harness.tests.workflow_steps import Steps, kept, scripts, steps
 
-pytest_plugins = ["harness.tests.wheel_fixture"]
+pytest_plugins = ["harness.tests.command_line_fixture", "harness.tests.wheel_fixture"]
 
 RECIPES: Final = CHECKOUT / "docs" / "pipelines"
 WORKFLOWS: Final = sorted(RECIPES.glob("*.yml"))
 JENKINSFILE: Final = RECIPES / "Jenkinsfile"
 FAULTY: Final = "classic/heartbeat/before-assignments"
+_WELCOME: Final = """
+    ana = conversation.actor("ana")
+    ana.sends(ask.heartbeat(group_id="", member_id="m", generation_id=1))
+    ana.receives(expect.heartbeat(error_code="NONE"))
+"""
+_AWAITING: Final = """
+    ana, bob = conversation.stable_group("ana", "bob")
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE"))
+    bob.receives(expect.join_group(error_code="NONE"))
+    ana.sends(ask.heartbeat())
+    ana.receives(expect.heartbeat(error_code="NONE"))
+"""
+"""What the coordinator below answers otherwise than the reference, and is known to."""
 _SETTINGS: Final = """
 [tool.kafka-conformance]
 suites = "own_suites"
@@ -70,6 +88,12 @@ def test_workflows_give_the_action_only_inputs_that_it_has_and_the_rights_that_t
     assert used == 2
 
 
+def posted(action: Steps, run: Path, *, code: int = 0, **inputs: str) -> int:
+    """Carry out the action's step that posts a decision on pull request 12."""
+    given = {"GH_REPO": REPOSITORY, "PULL_REQUEST": "12", "CODE": str(code), "NAME": "conformance", **inputs}
+    return action("Post the decision", RUN=str(run), RUNNER_TEMP=str(action.summary.parent), **given)
+
+
 class Repository:
     """An empty repository with suites and expectations of its own, and a runner that has the wheel."""
 
@@ -77,8 +101,10 @@ class Repository:
         self.path = folder / "repository"
         (self.path / "ci").mkdir(parents=True)
         (self.path / "pyproject.toml").write_text(_SETTINGS)
-        (self.path / "ci" / "known.toml").write_text(entry(WRONG))
-        write_suite(self.path, "own_suites")
+        known = entry(WRONG).replace('["*"]', '["external:*"]')
+        (self.path / "ci" / "known.toml").write_text(known)
+        suite = write_suite(self.path, "own_suites") / "small.py"
+        suite.write_text(suite.read_text().replace(_WELCOME, _AWAITING))
         self.steps = Steps(self.path, folder / "runner", installed)
 
     def decides(self, target: str, out: str, **inputs: str) -> int:
@@ -87,7 +113,7 @@ class Repository:
         assert self.steps("Run the scenarios", **given) == 0, self.steps.printed
         run = self.steps.outputs["run"]
         code = self.steps("Decide", RUN=run, SUITES=inputs.get("SUITES", ""))
-        assert self.steps("Post the decision", RUN=run, NAME="conformance") == 0, self.steps.printed
+        assert posted(self.steps, Path(run), code=code) == 0, self.steps.printed
         return code
 
 
@@ -149,11 +175,49 @@ def test_the_action_leaves_a_report_with_the_gates_page(
 ) -> None:
     assert repository.decides(coordinator, "out", REPORT="true") == ExitCode.EXPECTED
     run = repository.path / "out" / "gate"
-    for name in ("index.html", "gate.html", "gate.md", "gate.json", "gate-junit.xml", "junit.xml"):
+    for name in ("index.html", "data/gate.js", "gate.md", "gate.json", "gate-junit.xml", "junit.xml"):
         assert (run / name).is_file(), name
-    assert list(run.glob("allure-results/*.json"))
     assert json.loads((run / "gate.json").read_text())["is_green"] is True
     assert {each.name for each in repository.path.iterdir()} == {"ci", "out", "own_suites", "pyproject.toml"}
+
+
+def decided(folder: Path, text: str) -> Path:
+    """Make the folder of a decision."""
+    folder.mkdir(exist_ok=True)
+    (folder / "gate.json").write_text("{}")
+    (folder / "gate.md").write_text(text)
+    return folder
+
+
+def test_a_comment_is_updated_and_others_comments_are_left_alone(tmp_path: Path, github: GitHub) -> None:
+    action, run = Steps(tmp_path), tmp_path / "run"
+    mark = "<!-- kafka-conformance: conformance -->"
+    forged = {"id": 1, "author": "User", "association": "NONE", "body": mark}
+    github.keeps(comments=[forged], issues=[])
+
+    assert posted(action, decided(run, "## first")) == 0, action.printed
+    assert posted(action, decided(run, "## second é" + "é" * 60_000)) == 0, action.printed
+    kept, ours = github.texts("comments")
+    assert kept == mark
+    assert ours.startswith(f"{mark}\n## second é")
+    assert len(ours) < 65_536
+
+
+def test_an_issue_is_opened_if_the_decision_is_red_and_updated_later(tmp_path: Path, github: GitHub) -> None:
+    action, run = Steps(tmp_path), decided(tmp_path / "run", "## red")
+    assert posted(action, run, code=0, ISSUE="It differs") == 0
+    assert github.texts("issues") == []
+    assert posted(action, run, code=1, ISSUE="It differs") == 0
+    assert posted(action, decided(run, "## green"), code=0, ISSUE="It differs") == 0
+    (text,) = github.texts("issues")
+    assert "## green" in text
+
+
+def test_a_refusal_is_said_in_the_summary_and_ends_nothing(tmp_path: Path, github: GitHub) -> None:
+    action, run = Steps(tmp_path), decided(tmp_path / "run", "## red")
+    github.refuses("HTTP 403")
+    assert posted(action, run, code=1) == 0
+    assert "pull-requests: write" in action.summary.read_text()
 
 
 def test_a_selection_that_there_is_not_is_refused(tmp_path: Path) -> None:
@@ -171,6 +235,28 @@ def test_an_earlier_run_is_not_decided_on_in_place_of_this_one(tmp_path: Path) -
     assert "run" not in action.outputs
 
 
+@pytest.mark.usefixtures("suites")
+def test_the_record_is_an_artifact_of_its_own_that_is_a_run(
+    kafka_conformance: CommandLine, tmp_path: Path
+) -> None:
+    command = ("run", "--suites", "small_suites", "--no-report", "--out", tmp_path, "--run-id", "run", RIGHT)
+    assert kafka_conformance(*command) == ExitCode.EXPECTED
+    run = tmp_path / "run"
+    red().write(run / "clients")
+    (run / "index.html").touch()
+    report, record = kept("Keep the report", run), kept("Keep the record", run)
+    assert report | record == {each.relative_to(run) for each in run.rglob("*") if each.is_file()}
+    assert report & record == {Path("run.json"), Path("clients", "run.json")}
+    for name, files in (("report", report), ("record", record)):
+        for each in files:
+            (tmp_path / name / each).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(run / each, tmp_path / name / each)
+    gate = ("gate", "--suites", "small_suites", run, "--baseline")
+    assert kafka_conformance(*gate, tmp_path / "record") == kafka_conformance(*gate, run)
+    assert kafka_conformance(*gate, tmp_path / "report") == ExitCode.NO_INPUT
+    assert "a report without the run's record" in kafka_conformance.err
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("recipe", [RECIPES / "gitlab-ci.yml", JENKINSFILE], ids=lambda path: path.name)
 def test_a_recipe_leaves_junit_and_decides(repository: Repository, coordinator: str, recipe: Path) -> None:
@@ -180,9 +266,11 @@ def test_a_recipe_leaves_junit_and_decides(repository: Repository, coordinator: 
     run = repository.path / "conformance" / "gate"
     assert {RIGHT: False, WRONG: False}.items() <= cases(run).items()
     assert json.loads((run / "run.json").read_text())["command"].count("--quick") == 1
+    assert not (run / "record").exists()
 
     (repository.path / "ci" / "known.toml").write_text("")
     again = script.replace("gate/run.json", "red/run.json").replace("--run-id gate", "--run-id red")
     again = again.replace("conformance/gate", "conformance/red")
     assert repository.steps.shell(again, **variables) == ExitCode.UNEXPECTED, repository.steps.printed
     assert cases(repository.path / "conformance" / "red")[WRONG] is True
+    assert (repository.path / "conformance" / "red" / "record" / "footer.json").is_file()

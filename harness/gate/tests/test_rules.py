@@ -2,8 +2,8 @@
 
 from harness.gate.complaint import Complaint, Kind
 from harness.gate.decision import Decision
+from harness.gate.decision_file import rules_of
 from harness.gate.policy import Handling, Policy
-from harness.gate.rules import rules_of
 from harness.results.status import ResultStatus
 
 KAFKA = "kafka-4.4.0"
@@ -30,7 +30,7 @@ def complaint(kind: Kind) -> Complaint:
 
 
 def test_every_rule_is_kept_by_a_run_without_complaints() -> None:
-    rules = rules_of(decision(), Policy())
+    rules = list(rules_of(decision(), Policy()))
     assert all(rule.is_kept for rule in rules)
     ran = next(rule for rule in rules if rule.rule == "scenarios run on every target")
     assert (ran.threshold, ran.value) == ("at least 1", "7")

@@ -116,6 +116,20 @@ def test_a_group_that_may_have_been_removed_begins_anew(trace: Trace) -> None:
     assert trace.found() == []
 
 
+@pytest.mark.parametrize(
+    ("instance", "found"), [("i", []), ("another", [(Invariant.GENERATIONS_GROW, AtFault.COORDINATOR)])]
+)
+def test_who_was_replaced_by_its_own_instance_is_no_member(
+    trace: Trace, instance: str, found: list[tuple[Invariant, AtFault]]
+) -> None:
+    trace.join("ana", 7, instance="i", session_timeout_ms=60_000)
+    trace.join("bob", 7, instance=instance)
+    trace.passes(100)
+    trace.join("carl", 1, leader="carl")
+
+    assert trace.found() == found
+
+
 def test_a_group_with_members_does_not_begin_anew(trace: Trace) -> None:
     trace.join("ana", 7)
     trace.join("bob", 1, leader="bob")

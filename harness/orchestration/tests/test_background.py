@@ -3,9 +3,12 @@
 import asyncio
 import multiprocessing
 import os
+import signal
 import time
 from functools import partial
+from multiprocessing import resource_tracker, util
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -15,6 +18,8 @@ from harness.results.exit_code import ENDED_COMPLETE
 from harness.targets.base.interface import TargetError
 from harness.tests.completed_runs import Quiet, plan_of
 from harness.trace.files import RunFolder, read_events
+
+_FAR_MORE_THAN_A_PIPE_TAKES: Final = 10_000_000
 
 
 def _fails() -> None:
@@ -35,6 +40,20 @@ def test_what_a_process_returns_and_raises_reaches_the_caller() -> None:
 def test_a_process_that_dies_is_reported() -> None:
     with pytest.raises(BackgroundError):
         asyncio.run(in_background(_dies))
+
+
+def test_a_process_that_dies_before_it_has_read_its_work_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    spawn = util.spawnv_passfds
+
+    def spawn_and_kill(*arguments: Any) -> int:  # noqa: ANN401 - as the function is called
+        pid = spawn(*arguments)
+        os.kill(pid, signal.SIGKILL)
+        return pid
+
+    resource_tracker.ensure_running()
+    monkeypatch.setattr(util, "spawnv_passfds", spawn_and_kill)
+    with pytest.raises(BackgroundError):
+        asyncio.run(in_background(partial(len, bytes(_FAR_MORE_THAN_A_PIPE_TAKES))))
 
 
 @pytest.mark.parametrize("is_there", [False, True], ids=["as it starts", "when it is there"])
@@ -62,7 +81,7 @@ def test_references_that_run_in_the_background_leave_the_same_trace(
         assert report.ended == ENDED_COMPLETE
         assert folder.read_headers("reference-tcp")[0].oracle == "reference"
         events = read_events(folder.events("reference"))
-        traces.append([(each.scenario_id, each.sequence, each.kind) for each in events.events])
+        traces.append([(each.scenario_id, each.sequence, each.kind) for each in events])
     background_trace, own_trace = traces
     assert len(own_trace) > 10
     assert sorted(background_trace) == sorted(own_trace)

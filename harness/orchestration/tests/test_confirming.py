@@ -12,8 +12,6 @@ from typing_extensions import override
 from harness.diff.model import Attempt, Judgement
 from harness.gate.stored import cut_short, open_run
 from harness.orchestration.confirming import (
-    ATTEMPTS,
-    FIRST_CAUSES,
     LEAST_S,
     Rerun,
     time_for_confirming,
@@ -25,6 +23,7 @@ from harness.results.exit_code import ENDED_INTERRUPTED, ExitCode
 from harness.scenario.script import Script
 from harness.targets.base.interface import Target
 from harness.tests.completed_runs import Quiet, plan_of
+from harness.tests.damaged import rewrite
 from harness.tests.moody_target import OTHER, SUITE, TELLING, Moody, group_of, telling
 from harness.trace.files import attempt_name, read_events, read_records
 from harness.verdict import Confirmation, Outcome
@@ -46,10 +45,10 @@ def test_what_shows_again_is_confirmed_and_red(tmp_path: Path) -> None:
     run = orchestrate(plan(tmp_path, Moody("moody", wrong=range(1, 10))), Quiet())
     found = result(run)
     assert (found.outcome, found.confirmation) == (Outcome.DIVERGES, Confirmation.CONFIRMED)
-    assert (found.shown_count, found.attempt_count, found.attempt) == (3, 3, 1)
-    assert found.reason.endswith("; shown 3 of 3")
+    assert (found.shown_count, found.attempt_count, found.attempt) == (2, 2, 1)
+    assert found.reason.endswith("; shown 2 of 2")
     assert run.exit_code is ExitCode.UNEXPECTED
-    assert [(each.attempt, each.shows) for each in attempts(run)] == [(1, True), (2, True), (3, True)]
+    assert [(each.attempt, each.shows) for each in attempts(run)] == [(1, True), (2, True)]
 
 
 def test_what_does_not_show_again_is_flaky_and_not_red(tmp_path: Path) -> None:
@@ -64,32 +63,31 @@ def test_what_does_not_show_again_is_flaky_and_not_red(tmp_path: Path) -> None:
 def test_only_what_is_unexpected_is_run_again_and_alone(tmp_path: Path) -> None:
     run = orchestrate(plan(tmp_path, Moody("moody", wrong=[1]), Moody("good")), Quiet())
     assert run.folder.repeats("good") == {}
-    events = read_events(run.folder.events(attempt_name("moody", 2))).events
+    events = read_events(run.folder.events(attempt_name("moody", 2)))
     assert {event.scenario_id for event in events} == {TELLING}
 
 
 def test_no_attempt_has_the_ids_of_another_on_the_wire(tmp_path: Path) -> None:
     run = orchestrate(plan(tmp_path, Moody("moody", wrong=[1, 2])), Quiet())
-    traces = [read_events(run.folder.events(name)).events for name in run.folder.traces()[:3]]
+    traces = [read_events(run.folder.events(name)) for name in run.folder.traces()[:2]]
     joins = [
         next(event for event in events if event.scenario_id == TELLING and event.kind == "request")
         for events in traces
     ]
-    assert len({group_of(event.fields) for event in joins}) == 3
+    assert len({group_of(event.fields) for event in joins}) == len(traces) == 2
     assert len({event.canonical for event in joins}) == 1
     assert {event.run_id for events in traces for event in events} == {"run"}
 
 
-def test_what_there_was_no_time_for_says_so_and_stays_red(tmp_path: Path) -> None:
+def test_the_first_round_is_made_however_short_the_time_is(tmp_path: Path) -> None:
     harmed = replace(
         plan(tmp_path, Moody("first", wrong=range(1, 10)), Moody("moody", wrong=[1])), confirm_s=0.0
     )
     run = orchestrate(harmed, Quiet())
-    reported = {name: result(run, name) for name in ("first", "moody")}
-    assert sorted(each.attempt_count for each in reported.values()) == [1, 2], "one attempt is always made"
-    (missing,) = (each for each in reported.values() if each.attempt_count == 1)
-    assert missing.confirmation == Confirmation.UNCONFIRMED
-    assert missing.reason.endswith("; no further attempt: the 0 s for it had passed")
+    first, moody = result(run, "first"), result(run, "moody")
+    assert (first.confirmation, first.attempt_count) == (Confirmation.CONFIRMED, 2)
+    assert (moody.confirmation, moody.attempt_count) == (Confirmation.FLAKY, 2)
+    assert moody.reason.endswith("; no further attempt: the 0 s for it had passed")
     assert run.exit_code is ExitCode.UNEXPECTED
 
 
@@ -125,15 +123,17 @@ def test_a_stored_run_is_judged_again_by_all_attempts(
     moody = Moody("moody", wrong=wrong, gone=gone)
     chosen = replace(plan(tmp_path, moody, Moody("first", wrong=[1])), confirm_s=confirm_s)
     run = orchestrate(chosen, Quiet())
-    again = judge_run(
-        run.folder,
-        expectation_files=chosen.expectation_files,
-        catalogue=chosen.catalogue,
-        baseline=None,
-        today=date(2026, 11, 22),
-    )
-    assert again == run.checked
-    assert read_records(Attempt, run.folder.attempts) == again.attempts
+    for is_from_traces in (False, True):
+        again = judge_run(
+            run.folder,
+            expectation_files=chosen.expectation_files,
+            catalogue=chosen.catalogue,
+            baseline=None,
+            today=date(2026, 11, 22),
+            is_from_traces=is_from_traces,
+        )
+        assert again == run.checked
+        assert read_records(Attempt, run.folder.attempts) == again.attempts
     assert cut_short(open_run(run.folder.path)) == ()
 
 
@@ -152,13 +152,13 @@ def test_what_is_run_again_is_not_fitted_before_the_drive_fits_it(
     monkeypatch.setattr(Rerun, "_run", drive)
     chosen = plan(tmp_path, Moody("moody", wrong=[1]))
     orchestrate(chosen, Quiet())
-    assert driven == [chosen.scripts[TELLING]]
+    assert driven == [chosen.scripts[TELLING]] * 2
 
 
 def test_a_trace_of_an_attempt_that_lost_events_is_found(tmp_path: Path) -> None:
     run = orchestrate(plan(tmp_path, Moody("moody", wrong=[1])), Quiet())
     trace = run.folder.events(attempt_name("moody", 3))
-    trace.write_bytes(b"\n".join(trace.read_bytes().split(b"\n")[:2]) + b"\n")
+    rewrite(trace, lambda old: b"".join(old.splitlines(keepends=True)[:2]))
     (reason,) = cut_short(open_run(run.folder.path))
     assert reason.startswith("the trace of moody/attempt-3 has 2 of its ")
 
@@ -209,12 +209,6 @@ def test_the_time_is_a_fifth_of_the_drive_unless_somebody_says(
     assert time_for_confirming(chosen, drive_s) == time_s
 
 
-def test_a_difference_is_shown_three_times_however_short_the_drive_was(tmp_path: Path) -> None:
-    chosen = replace(plan(tmp_path, Moody("moody", wrong=range(1, 10))), confirm_s=None)
-    found = result(orchestrate(chosen, Quiet()))
-    assert (found.shown_count, found.attempt_count) == (3, 3)
-
-
 class _Listening(Quiet):
     """Keeps the order in which scenarios were run again."""
 
@@ -224,36 +218,48 @@ class _Listening(Quiet):
     @override
     def scenario_ended(self, target: str, scenario_id: str) -> None:
         if ", attempt" in target:
-            self.attempts.append(target)
+            self.attempts.append(f"{target}: {scenario_id}")
 
 
-def test_the_first_causes_are_shown_as_often_as_is_due_before_others(tmp_path: Path) -> None:
-    listening = _Listening()
-    moody = [Moody(name, wrong=range(1, 10)) for name in "abcd"]
-    orchestrate(plan(tmp_path, *moody), listening)
-    assert FIRST_CAUSES == 3
-    rounds = [f"{name}, attempt {number}" for number in (2, 3) for name in "abc"]
-    assert listening.attempts == [*rounds, "d, attempt 2", "d, attempt 3"]
+def causes(run: CompletedRun) -> dict[str, set[str]]:
+    """Return the scenarios that each cause heads, by cause."""
+    found: dict[str, set[str]] = {}
+    for each in run.checked.differences:
+        if each.ordinal == 0 and each.target == "moody" and not each.is_lenient:
+            found.setdefault(each.cause, set()).add(each.scenario_id)
+    return found
 
 
-def test_fewer_attempts_than_due_hear_of(tmp_path: Path) -> None:
-    chosen = replace(plan(tmp_path, Moody("moody", wrong=range(1, 10))), confirm_s=0.0)
-    found = result(orchestrate(chosen, Quiet()))
-    assert (found.confirmation, found.shown_count, found.attempt_count) == (Confirmation.CONFIRMED, 2, 2)
-    assert found.reason.endswith("; shown 2 of 2; no further attempt: the 0 s for it had passed")
+def red(run: CompletedRun) -> list[Judgement]:
+    of_target = (each for each in run.checked.judgements if each.target == "moody")
+    return [each for each in of_target if each.outcome == Outcome.DIVERGES]
 
 
 @pytest.mark.slow
-def test_what_accuses_nobody_is_run_again_together_and_then_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # The results differ; taken for starved ones they show how such are run again.
-    monkeypatch.setattr("harness.orchestration.confirming._Accused.differs", False)
+def test_one_scenario_is_run_again_for_all_results_of_a_cause(tmp_path: Path) -> None:
     listening = _Listening()
     moody = Moody("moody", wrong=range(1, 100))
     run = orchestrate(plan(tmp_path, moody, patterns=["classic"]), listening)
-    again = [each for each in run.checked.judgements if each.attempt_count == ATTEMPTS]
-    assert len(again) > 2
-    numbers = [name.rpartition(" ")[2] for name in listening.attempts]
-    assert numbers == ["2"] * len(again) + ["3"] * len(again)
-    assert moody.start_count < 2 * len(again), "brokers are shared but for the last attempt"
+    of_causes = causes(run)
+    assert max(map(len, of_causes.values())) > 1
+    assert len(listening.attempts) == len(of_causes)
+    red = [
+        each for each in run.checked.judgements if each.target == "moody" and each.outcome == Outcome.DIVERGES
+    ]
+    assert {each.confirmation for each in red} == {Confirmation.CONFIRMED}
+    assert {each.attempt_count for each in red} == {1, 2}
+    others = [each.reason for each in red if each.attempt_count == 1]
+    assert all("; its cause was shown again in classic/" in reason for reason in others)
+
+
+@pytest.mark.slow
+def test_of_a_cause_that_does_not_show_again_the_next_scenario_is_run(tmp_path: Path) -> None:
+    listening = _Listening()
+    run = orchestrate(plan(tmp_path, Moody("moody", wrong=[1]), patterns=["classic"]), listening)
+    tried = [each.partition(": ")[2] for each in listening.attempts]
+    for of_cause in causes(run).values():
+        assert of_cause <= set(tried)
+    red = [
+        each for each in run.checked.judgements if each.target == "moody" and each.outcome == Outcome.DIVERGES
+    ]
+    assert {each.confirmation for each in red} == {Confirmation.FLAKY}

@@ -13,7 +13,7 @@ from harness.results.exit_code import ExitCode
 from harness.targets.base.interface import Breakpoint, Broker, BrokerAction, Progress, Target
 from harness.targets.kafka.released import KafkaTarget
 from harness.targets.reference.tcp import ReferenceTcpTarget
-from harness.tests.completed_runs import Quiet, plan_of
+from harness.tests.completed_runs import Quiet, logs_of, plan_of
 from harness.verdict import Confirmation, DifferenceClass, Outcome
 
 pytestmark = pytest.mark.slow
@@ -63,7 +63,7 @@ def confirmed(reports: Path, target: Target) -> CompletedRun:
     by_id = {each.scenario_id: each for each in run.checked.judgements if each.target == target.name}
     found = by_id[OFF]
     assert (found.outcome, found.confirmation) == (Outcome.DIVERGES, Confirmation.CONFIRMED)
-    assert (found.shown_count, found.attempt_count) == (3, 3)
+    assert found.shown_count == found.attempt_count >= 2
     assert {each.difference_class for each in run.checked.differences} == {DifferenceClass.TIMING}
     assert by_id[RIGHT].attempt_count == 1
     return run
@@ -77,7 +77,4 @@ def test_a_server_whose_delay_is_short_is_confirmed_each_time(tmp_path: Path) ->
 def test_a_kafka_whose_delay_is_short_is_confirmed_each_time(tmp_path: Path) -> None:
     run = confirmed(tmp_path, HurriedKafka("3.9.2"))
     assert run.exit_code is ExitCode.UNEXPECTED
-    assert sorted(path.name for path in run.folder.logs("kafka-3.9.2").glob("attempt-*")) == [
-        "attempt-2",
-        "attempt-3",
-    ]
+    assert any(name.startswith("logs/kafka-3.9.2/attempt-2/") for name in logs_of(run.folder))

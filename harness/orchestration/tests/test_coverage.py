@@ -1,6 +1,7 @@
 """Coverage: what counts as exercised, and how it is told."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,51 +9,37 @@ import pytest
 from typer.testing import CliRunner
 
 from harness.cli import app
-from harness.orchestration.coverage import coverage_to_json, run_coverage, static_coverage
-from harness.orchestration.coverage_page import coverage_markdown
-from harness.report.model.coverage import Coverage, coverage_of_rows, heat_tables
+from harness.orchestration.coverage import coverage_to_json, static_coverage
+from harness.report.model.coverage import Coverage, coverage_of, heat_tables, run_coverage
+from harness.report.model.figures import ErrorCodeCount
+from harness.report.model.names import address
+from harness.report.model.run_data import Run
 from harness.report.site.run_site import render_site
-from harness.results.errors import ReportError
 from harness.results.exit_code import ExitCode
+from harness.results.stored_data import ReportError
 from harness.scenario.registry import collect
-from harness.spark.rows import ClauseCoverage, ClauseStatus, ErrorCodeCount
-from harness.tests.report_hostile import clause_row
-from harness.tests.report_run import JAVA, REFERENCE, RUN_ID, SCALA, small_run
-from harness.trace.clause import Clause
+from harness.tests.report_hostile import clause
+from harness.tests.report_run import FENCED, HEARTBEAT, JAVA, SCALA, judgement, small_run
+from harness.tests.site_reading import view_of
+from harness.trace.clause import Clause, ClauseStatus
+from harness.trace.files import RunFolder
 
-HEARTBEAT = Clause(
-    id="HB-01",
-    section="heartbeat",
-    section_title="Heartbeat",
-    statement="It works.",
-    apis=("Heartbeat",),
-    versions=None,
-    derived=False,
-    exclusion=None,
-    reason=None,
-)
-RACE = replace(HEARTBEAT, id="HB-02", statement="A race.", exclusion="not observable", reason="a race")
-AGREED = clause_row()
-LACKING = replace(AGREED, clause="HB-03", statement="It lacks.", standing="not exercised", scenario_ids=())
-EXCLUDED = replace(
-    LACKING,
-    clause="HB-02",
-    statement="A race.",
-    exclusion="not observable",
-    reason="a race",
-    standing="excluded",
-)
+BEAT = clause()
+RACE = clause("HB-02", statement="A race.", exclusion="not observable", reason="a race")
+LACKING = clause("HB-03", statement="It lacks.")
 
 
-def of_rows(*rows: ClauseCoverage) -> Coverage:
-    return coverage_of_rows(RUN_ID, sorted({row.target for row in rows}), rows)
+def covered(*results: tuple[str, str], clauses: Sequence[Clause] = (BEAT,)) -> Coverage:
+    """Return the coverage by results of a scenario that exercises the first row: its outcomes by target."""
+    judgements = [judgement(HEARTBEAT, target, outcome, clauses=("HB-01",)) for target, outcome in results]
+    return coverage_of("a run", clauses, [target for target, _ in results], judgements)
 
 
 def test_scripts_exercise_what_they_name() -> None:
     scripts = collect()
     named = next(script for script in scripts.values() if script.clauses)
     one, other = named.clauses[0], "ZZ-01"
-    clauses = {name: replace(HEARTBEAT, id=name) for name in (one, other)}
+    clauses = {name: clause(name) for name in (one, other)}
     coverage = static_coverage(clauses, scripts)
     assert [line.clause for line in coverage.missing] == [other]
     assert named.id in coverage.lines[0].scenario_ids
@@ -66,7 +53,7 @@ def test_a_row_that_is_out_of_reach_is_not_due() -> None:
 
 
 def test_one_target_that_was_run_is_enough() -> None:
-    coverage = of_rows(replace(AGREED, standing="not applicable"), replace(AGREED, target=JAVA))
+    coverage = covered((SCALA, "not applicable"), (JAVA, "conforms"))
     assert coverage.missing == ()
     assert coverage.lines[0].standings == {
         SCALA: ClauseStatus.NOT_APPLICABLE,
@@ -74,21 +61,22 @@ def test_one_target_that_was_run_is_enough() -> None:
     }
 
 
-@pytest.mark.parametrize("status", ["not applicable", "unclear", "not exercised"])
-def test_a_row_that_no_target_could_be_checked_against_is_missing(status: str) -> None:
-    assert len(of_rows(replace(AGREED, standing=status)).missing) == 1
+@pytest.mark.parametrize("outcome", ["not applicable", "indeterminate", "harness error"])
+def test_a_row_that_no_target_could_be_checked_against_is_missing(outcome: str) -> None:
+    assert len(covered((SCALA, outcome)).missing) == 1
 
 
-def test_a_difference_exercises_too() -> None:
-    assert of_rows(replace(AGREED, standing="differs")).missing == ()
-
-
-def test_rows_of_other_runs_are_left_out() -> None:
-    assert of_rows(AGREED, replace(LACKING, run_id="another")).due == of_rows(AGREED).due
+def test_a_difference_exercises_too_and_outweighs_agreement() -> None:
+    again = judgement(FENCED, SCALA, clauses=("HB-01",))
+    astray = judgement(HEARTBEAT, SCALA, "diverges", clauses=("HB-01",))
+    coverage = coverage_of("a run", [BEAT], [SCALA], [astray, again])
+    assert coverage.missing == ()
+    assert coverage.lines[0].standings == {SCALA: ClauseStatus.DIFFERS}
+    assert coverage.lines[0].scenario_ids == (HEARTBEAT, FENCED)
 
 
 def test_the_json_names_what_is_missing() -> None:
-    reported = coverage_to_json(of_rows(AGREED, LACKING, EXCLUDED))
+    reported = coverage_to_json(covered((SCALA, "conforms"), clauses=(RACE, LACKING, BEAT)))
     assert (reported["missing"], reported["due"], reported["exercised"], reported["percent"]) == (
         ["HB-03"],
         2,
@@ -98,17 +86,8 @@ def test_the_json_names_what_is_missing() -> None:
     assert reported["targets"] == {SCALA: {"agreed": 1, "not exercised": 1}}
 
 
-def test_the_page_tells_each_row_and_why_there_is_no_scenario() -> None:
-    page = coverage_markdown(of_rows(AGREED, LACKING, EXCLUDED))
-    assert "| HB-01 | It works. | ✓ | `classic/heartbeat/while-completing` |" in page
-    assert "| HB-02 | A race. | · | not observable: a race |" in page
-    assert page.index("## Not exercised") < page.index("| HB-03 | It lacks. |") < page.index("## Heartbeat")
-
-
 def test_error_codes_are_laid_out_by_api_and_version() -> None:
-    count = ErrorCodeCount(
-        run_id=RUN_ID, target=SCALA, api="Heartbeat", api_version=4, error_code="NONE", response_count=9
-    )
+    count = ErrorCodeCount(target=SCALA, api="Heartbeat", api_version=4, error_code="NONE", response_count=9)
     (table,) = heat_tables(
         [
             replace(count, error_code="UNKNOWN_MEMBER_ID", api_version=0, response_count=1),
@@ -119,65 +98,48 @@ def test_error_codes_are_laid_out_by_api_and_version() -> None:
     assert table.error_codes == ("NONE", "UNKNOWN_MEMBER_ID")
     assert [version for version, _ in table.rows] == [0, 4]
     oldest, newest = (cells for _, cells in table.rows)
-    assert ([cell.count for cell in oldest], [cell.count for cell in newest]) == ([0, 1], [109, 0])
+    assert ([cell.answers for cell in oldest], [cell.answers for cell in newest]) == ([0, 1], [109, 0])
     assert ([cell.heat for cell in oldest], [cell.heat for cell in newest]) == ([0, 1], [4, 0])
     assert newest[0].title == f"{SCALA}: 9\n{JAVA}: 100"
 
 
-def test_the_site_has_a_coverage_page(tmp_path: Path) -> None:
+def with_clauses(tmp_path: Path, *clauses: Clause) -> Path:
     made = small_run()
-    made.coverage = [
-        replace(row, target=target) for row in (AGREED, LACKING, EXCLUDED) for target in (SCALA, REFERENCE)
+    made.judgements = [
+        replace(each, clauses=("HB-01",) if each.scenario_id == HEARTBEAT else ()) for each in made.judgements
     ]
-    render_site(made.write(tmp_path))
-    page = (tmp_path / "coverage.html").read_text()
+    made.clauses = list(clauses)
+    return made.write(tmp_path / "run")
+
+
+def test_the_site_has_a_coverage_page(tmp_path: Path) -> None:
+    folder = with_clauses(tmp_path, BEAT, LACKING, RACE)
+    render_site(folder)
+    page = view_of(folder, "coverage")
     assert "1 of 2 observable rows" in page
     assert 'id="clause-HB-02" class="out"' in page
-    assert "scenarios/classic.heartbeat.while-completing.html" in page
-    assert 'href="coverage.html"' in (tmp_path / "index.html").read_text()
+    assert f'href="{address(HEARTBEAT)}"' in page
+    assert 'href="#coverage"' in (folder / "index.html").read_text()
 
 
 def test_the_command_ends_with_1_below_the_minimum(tmp_path: Path) -> None:
-    made = small_run()
-    made.coverage = [AGREED, LACKING]
-    folder = made.write(tmp_path)
+    folder = with_clauses(tmp_path, BEAT, LACKING)
     runner = CliRunner()
 
-    whole = runner.invoke(app, ["coverage", str(folder), "--json"])
-    half = runner.invoke(
-        app, ["coverage", str(folder), "--minimum", "50", "--markdown", str(tmp_path / "c.md")]
-    )
+    whole = runner.invoke(app, ["list", "--coverage", str(folder), "--json"])
+    half = runner.invoke(app, ["list", "--coverage", str(folder), "--minimum", "50"])
 
     assert (whole.exit_code, half.exit_code) == (ExitCode.UNEXPECTED, ExitCode.EXPECTED)
     assert json.loads(whole.stdout)["missing"] == ["HB-03"]
     assert half.stdout.index("HB-03") < half.stdout.index("50.0 %")
-    assert (tmp_path / "c.md").read_text().startswith(f"# Coverage: run {RUN_ID}")
 
 
-def test_targets_that_would_not_fit_beside_each_other_are_reported_below_the_sections(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = small_run()
-    made.coverage = [AGREED]
-    folder = made.write(tmp_path)
-    reported = {}
-    for columns in (200, 30):
-        monkeypatch.setenv("COLUMNS", str(columns))
-        reported[columns] = CliRunner().invoke(app, ["coverage", str(folder)]).stdout.splitlines()
-
-    assert SCALA in reported[200][0]
-    assert reported[30][0].split() == ["section", "rows", "due", "exercised"]
-    assert any(line.strip().startswith(SCALA) for line in reported[30])
-
-
-def test_a_run_whose_tables_lack_the_coverage_says_what_to_do(tmp_path: Path) -> None:
-    folder = small_run().write(tmp_path)
-    for file in (folder / "tables" / "clause_coverage").iterdir():
-        file.unlink()
-    (folder / "tables" / "clause_coverage").rmdir()
-    with pytest.raises(ReportError, match="kafka-conformance report"):
-        run_coverage(folder)
+def test_a_damaged_catalogue_is_named(tmp_path: Path) -> None:
+    folder = with_clauses(tmp_path, BEAT)
+    RunFolder(folder).clauses.write_bytes(b"{")
+    with pytest.raises(ReportError, match="clauses"):
+        run_coverage(Run.load(folder))
 
 
 def test_what_is_no_run_is_no_input(tmp_path: Path) -> None:
-    assert CliRunner().invoke(app, ["coverage", str(tmp_path)]).exit_code == ExitCode.NO_INPUT
+    assert CliRunner().invoke(app, ["list", "--coverage", str(tmp_path)]).exit_code == ExitCode.NO_INPUT

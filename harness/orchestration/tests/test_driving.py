@@ -70,7 +70,7 @@ def driven(
 
 
 def events_of(folder: RunFolder, target: str) -> tuple[Event, ...]:
-    return read_events(folder.events(target)).events
+    return read_events(folder.events(target))
 
 
 @pytest.mark.slow

@@ -9,11 +9,12 @@ from harness.diff.check import CheckedRun
 from harness.diff.expectations import ExpectationError
 from harness.orchestration.judging import ending, judge_run, judge_run_again, read_baseline, read_expectations
 from harness.results.baseline import kept_baseline
-from harness.results.errors import ReportError
 from harness.results.exit_code import ExitCode
+from harness.results.stored_data import ReportError
 from harness.tests.completed_runs import catalogue, completed_run
+from harness.tests.damaged import rewrite
 from harness.tests.small_suite import entry
-from harness.trace.files import RunFolder
+from harness.trace.files import RunFolder, read_events, write_records
 from harness.trace.schema import TraceError
 
 SUITE = "classic/heartbeat"
@@ -26,11 +27,28 @@ def _folder(tmp_path: Path) -> RunFolder:
     return completed_run(tmp_path, ["reference"], SUITE).folder
 
 
-def judged(folder: RunFolder, *entries: str, baseline: Path | None = None) -> CheckedRun:
+def judged(
+    folder: RunFolder, *entries: str, baseline: Path | None = None, is_from_traces: bool = True
+) -> CheckedRun:
     file = folder.path / "own.toml"
     file.write_text("".join(entries))
     return judge_run(
-        folder, expectation_files=[file], catalogue=frozenset(catalogue()), baseline=baseline, today=TODAY
+        folder,
+        expectation_files=[file],
+        catalogue=frozenset(catalogue()),
+        baseline=baseline,
+        today=TODAY,
+        is_from_traces=is_from_traces,
+    )
+
+
+def again(folder: RunFolder, *, is_from_traces: bool = False) -> ExitCode:
+    return judge_run_again(
+        folder,
+        expectation_files=[],
+        catalogue=frozenset(catalogue()),
+        baseline=None,
+        is_from_traces=is_from_traces,
     )
 
 
@@ -53,8 +71,8 @@ def test_an_entry_for_no_scenario_is_refused(tmp_path: Path) -> None:
 
 def test_a_run_that_was_cut_short_is_no_fault_of_ours_but_no_verdict_either(folder: RunFolder) -> None:
     trace = folder.events("reference")
-    lines = trace.read_bytes().splitlines(keepends=True)
-    trace.write_bytes(b"".join(lines[: len(lines) // 2]) + b'{"torn')
+    content = trace.read_bytes()
+    trace.write_bytes(content[: len(content) // 2])
     folder.footer_json.unlink()
 
     checked = judged(folder)
@@ -67,9 +85,8 @@ def test_a_run_that_was_cut_short_is_no_fault_of_ours_but_no_verdict_either(fold
 
 
 def test_a_scenario_without_a_trace_in_a_run_that_ended_is_our_fault(folder: RunFolder) -> None:
-    trace = folder.events("reference")
-    lines = [line for line in trace.read_bytes().splitlines(keepends=True) if CHOSEN.encode() not in line]
-    trace.write_bytes(b"".join(lines))
+    others = [each for each in read_events(folder.events("reference")) if each.scenario_id != CHOSEN]
+    write_records(folder.events("reference"), others)
     checked = judged(folder)
     assert [each.scenario_id for each in checked.judgements if each.outcome == "harness error"] == [CHOSEN]
     assert code_of(folder, checked) == ExitCode.HARNESS_ERROR
@@ -78,11 +95,11 @@ def test_a_scenario_without_a_trace_in_a_run_that_ended_is_our_fault(folder: Run
 def test_a_run_that_ended_and_has_lost_events_since_is_not_judged_again(folder: RunFolder) -> None:
     trace = folder.events("reference")
     trace.write_bytes(b"")
-    with pytest.raises(TraceError, match="the trace of reference has 0 of its"):
-        judge_run_again(folder, expectation_files=[], catalogue=frozenset(catalogue()), baseline=None)
+    for is_from_traces in (False, True):
+        with pytest.raises(TraceError, match="the trace of reference has 0 of its"):
+            again(folder, is_from_traces=is_from_traces)
     folder.footer_json.unlink()
-    code = judge_run_again(folder, expectation_files=[], catalogue=frozenset(catalogue()), baseline=None)
-    assert code == ExitCode.BAD_DATA
+    assert again(folder, is_from_traces=True) == ExitCode.BAD_DATA
 
 
 def test_a_baseline_tells_what_changed(folder: RunFolder, tmp_path: Path) -> None:
@@ -109,15 +126,55 @@ def test_a_scenario_of_the_baseline_that_is_gone_is_red_and_one_that_was_not_cho
 
 def test_a_folder_without_judgements_is_no_baseline(tmp_path: Path) -> None:
     assert read_baseline(None) is None
-    with pytest.raises(ReportError, match="cannot be the baseline"):
+    with pytest.raises(ReportError, match="not a run's folder"):
         read_baseline(tmp_path)
 
 
 def test_a_damaged_script_or_trace_is_reported_with_its_place(folder: RunFolder) -> None:
     trace = folder.events("reference")
-    trace.write_bytes(b"{}\n" + trace.read_bytes())
-    with pytest.raises(TraceError, match=r"events\.jsonl:1"):
-        judge_run_again(folder, expectation_files=(), catalogue=frozenset(catalogue()), baseline=None)
+    rewrite(trace, lambda old: b"{" + old)
+    with pytest.raises(TraceError, match=r"events\.jsonl\.zst:1"):
+        again(folder, is_from_traces=True)
+
+
+def test_todays_entries_apply_to_a_stored_run_without_a_look_at_its_traces(folder: RunFolder) -> None:
+    by_traces = judged(folder, entry(CHOSEN))
+    trace = folder.events("reference")
+    rewrite(trace, lambda old: b"?\n" * old.count(b"\n"))
+    for _ in range(2):
+        assert judged(folder, entry(CHOSEN), is_from_traces=False) == by_traces
+        assert code_of(folder, judged(folder, is_from_traces=False)) == ExitCode.EXPECTED
+
+
+def test_a_run_that_stored_no_results_is_judged_from_its_traces(folder: RunFolder) -> None:
+    before = judged(folder)
+    folder.judgements.unlink()
+    assert judged(folder, is_from_traces=False) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "says"),
+    [
+        ("judgements", '"outcome":"conforms"', '"outcome":"conform"', "outcome 'conform' is none"),
+        ("judgements", CHOSEN, "classic/heartbeat/none", "1 of .* judgements are missing"),
+        ("judgements", '"difference_count":0', '"difference_count":1', "not the differences of the judg"),
+        ("judgements", '"attempt_count":1', '"attempt_count":2', "not the attempts of the judgements"),
+        ("judgements", '"run_id"', '"run"', "lacks run_id"),
+    ],
+)
+def test_a_damaged_file_of_results_is_refused_with_what_makes_it_anew(
+    folder: RunFolder, name: str, old: str, new: str, says: str
+) -> None:
+    rewrite(getattr(folder, name), lambda content: content.replace(old.encode(), new.encode(), 1))
+    with pytest.raises(TraceError, match=says):
+        again(folder)
+    assert again(folder, is_from_traces=True) == ExitCode.EXPECTED
+
+
+def test_a_missing_file_of_results_is_refused(folder: RunFolder) -> None:
+    folder.differences.unlink()
+    with pytest.raises(TraceError, match=r"differences\.jsonl\.zst"):
+        again(folder)
 
 
 @pytest.mark.slow

@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 
 from harness.diff.alignment import aligned
-from harness.diff.model import Judgement
-from harness.orchestration.attributing import attribute, seen_in, unequal_places
+from harness.diff.model import Attribution, Judgement
+from harness.orchestration.attributing import attribute_changes, seen_in, unequal_places
 from harness.orchestration.driving import RunDrive
-from harness.orchestration.judging import judge_run, read_scripts, read_traces
-from harness.orchestration.matrix import matrix_targets
+from harness.orchestration.judging import judge_run
 from harness.orchestration.plan import PlanError, RunPlan, parse_targets
+from harness.orchestration.versions import version_targets
 from harness.runner.drive import Limits
 from harness.scenario import Conversation, Script, ask, expect, record, scenario, script_to_json
 from harness.scenario.messages import ANY
-from harness.targets.reference.variants import COORDINATOR, differing_behaviours, variant
+from harness.targets.reference.variants import COORDINATOR, differing, reference_of, variant_of
 from harness.tests.spark_records import EVENT, RUN
 from harness.trace.events import EventKind
-from harness.trace.files import RunFolder
+from harness.trace.files import RunFolder, read_records
 
 NAME = "unknown_instance_id_refused"
 
@@ -44,7 +44,7 @@ NAME = "unknown_instance_id_refused"
 def test_a_matrix_is_of_versions_and_what_they_are_compared_with(
     versions: str, asked: dict[str, Any], specs: str, against: str | None
 ) -> None:
-    chosen = matrix_targets(versions, **asked)
+    chosen = version_targets(versions, **asked)
 
     assert [target.spec for target in chosen.targets] == specs.split()
     assert chosen.against == against
@@ -53,12 +53,12 @@ def test_a_matrix_is_of_versions_and_what_they_are_compared_with(
 @pytest.mark.parametrize("against", ["2.4..4.0", "3.9.77", "kafak:1"])
 def test_what_cannot_be_compared_with_is_refused(against: str) -> None:
     with pytest.raises(PlanError):
-        matrix_targets("4.0.2,3.9.2", against=against)
+        version_targets("4.0.2,3.9.2", against=against)
 
 
 def test_one_version_makes_no_matrix() -> None:
     with pytest.raises(PlanError, match="at least two"):
-        matrix_targets("4.0.2")
+        version_targets("4.0.2")
 
 
 def made(scenario_id: str) -> Script:
@@ -130,13 +130,13 @@ def test_a_change_is_attributed_to_the_behaviour_that_makes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_from: int
 ) -> None:
     monkeypatch.setattr("harness.orchestration.attributing._SHARED_COUNT", shared_from)
+    monkeypatch.setenv("KAFKA_CONFORMANCE_CACHE", str(tmp_path / "kafka"))
     folder = driven(tmp_path, "reference-tcp:2.8.2", "reference-tcp:3.0.2", at_once=1)
-    checked = judge(folder)
+    judge(folder)
 
-    order = folder.read_run().targets
-    (found,) = asyncio.run(
-        attribute(read_scripts(folder), read_traces(folder), checked, order=order, progress=lambda _: None)
-    )
+    attribute_changes(folder, lambda _: None)
+
+    (found,) = read_records(Attribution, folder.attributions)
 
     assert found.scenario_id == "example/leave/unmapped-instance"
     assert (found.from_oracle, found.to_oracle) == ("reference-2.8.2", "reference-3.0.2")
@@ -179,14 +179,16 @@ def test_compared_with_another_target_a_change_is_a_difference(tmp_path: Path) -
 
 
 def test_profiles_of_two_coordinators_differ_in_the_coordinator_too() -> None:
-    assert COORDINATOR in differing_behaviours("3.9.2", "3.9.2-java")
-    assert differing_behaviours("3.9.2", "3.9.2") == ()
+    assert COORDINATOR in differing(reference_of("3.9.2"), reference_of("3.9.2-java"))
+    assert differing(reference_of("3.9.2"), reference_of("3.9.2")) == ()
 
 
 def test_a_variant_differs_in_one_behaviour_alone() -> None:
     usual, changed = (
         target._profile.behaviours
-        for target in (variant("3.0.2", {NAME}, of=of) for of in ("3.0.2", "2.8.2"))
+        for target in (
+            variant_of(reference_of("3.0.2"), {NAME}, reference_of(of)) for of in ("3.0.2", "2.8.2")
+        )
     )
 
     assert {behaviour.name.lower() for behaviour in usual ^ changed} == {NAME}

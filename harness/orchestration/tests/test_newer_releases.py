@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from harness.orchestration.newer_releases import found_newer, judged_as_older
 from harness.orchestration.tests.test_driving import Disguised, driven
+from harness.orchestration.versions import found_newer, judged_as_older
 
 
 class Latest(Disguised):

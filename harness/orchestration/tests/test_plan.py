@@ -8,6 +8,7 @@ import pytest
 
 from harness.orchestration.plan import PlanError, new_run_id, parse_targets, select_scripts
 from harness.orchestration.run import orchestrate
+from harness.targets.external.stated import Stated
 from harness.tests.completed_runs import Quiet, plan_of
 from harness.tests.made_events import BARE_SCRIPT
 
@@ -80,3 +81,19 @@ def test_a_profile_that_nobody_takes_is_refused() -> None:
 def test_two_targets_of_one_name_are_refused() -> None:
     with pytest.raises(PlanError, match=r"given twice: reference-4\.4"):
         parse_targets(["reference:4.4", "kafka:4.4.0", "reference:4.4"])
+
+
+def test_a_broker_that_runs_already_gets_no_property_but_can_be_stated_to_have_one(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, ["external:127.0.0.1:9092"], "classic/heartbeat/empty-group-id")
+    with pytest.raises(PlanError, match=r"external:127.0.0.1:9092 runs already: .* --assume PROPERTY=VALUE"):
+        replace(plan, broker_properties={"group.max.size": "2"})
+
+
+def test_what_is_stated_of_a_broker_needs_one_that_runs_already() -> None:
+    with pytest.raises(PlanError, match="--topic is for a broker that runs already"):
+        parse_targets(["kafka:3.9.2"], stated=Stated(topics={"orders": "t1"}))
+
+
+def test_a_broker_of_others_is_no_target_of_what_guards_nothing() -> None:
+    with pytest.raises(PlanError, match="has others' things, which nothing guards here"):
+        parse_targets(["external:h:1"], profile=None)

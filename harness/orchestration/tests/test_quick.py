@@ -2,8 +2,7 @@
 
 import pytest
 
-from harness.orchestration.plan import PlanError, select_scripts
-from harness.orchestration.quick import is_quick
+from harness.orchestration.plan import PlanError, is_quick, select_scripts
 from harness.tests.completed_runs import catalogue
 
 

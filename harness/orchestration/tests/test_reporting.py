@@ -7,9 +7,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from harness.orchestration import reporting
-from harness.orchestration.reporting import archive_and_build_tables, build_page_tables
-from harness.report.model.client_verdicts import client_verdicts
+from harness.orchestration.reporting import archive_and_build_trend
 from harness.report.model.trend import TREND_FOLDER
+from harness.results.client_judgements import client_verdicts
 from harness.spark.archive import KINDS, Archive, ArchiveError
 from harness.spark.packing import pack
 from harness.spark.trend import build_trend
@@ -33,14 +33,14 @@ def _archived(tmp_path: Path) -> tuple[RunFolder, Archive]:
 
 
 @pytest.fixture(name="built")
-def _built(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
-    """Give what tables were built with, in place of Spark."""
-    built: list[tuple[str, ...]] = []
+def _built(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
+    """Give the runs that the trend was built of, in place of Spark."""
+    built: list[Sequence[str]] = []
 
-    def build(_: RunFolder, __: Archive, run_ids: Callable[[], Sequence[str]], **___: object) -> None:
-        built.append(tuple(run_ids()))
+    def build(_: Archive, __: Path, *, run_ids: Sequence[str], **___: object) -> None:
+        built.append(run_ids)
 
-    monkeypatch.setattr(reporting, "build_page_tables", build)
+    monkeypatch.setattr(reporting, "build_trend", build)
     return built
 
 
@@ -72,11 +72,11 @@ def listing(text: str) -> Damage:
 
 
 def test_a_whole_archive_gives_the_run_its_history(
-    archived: tuple[RunFolder, Archive], built: list[tuple[str, ...]]
+    archived: tuple[RunFolder, Archive], built: list[Sequence[str]]
 ) -> None:
     folder, archive = archived
     reported: list[str] = []
-    archive_and_build_tables(folder, archive, master="local[1]", progress=reported.append)
+    archive_and_build_trend(folder, archive, master="local[1]", progress=reported.append)
     assert built == [("before", "run")]
     assert not any("no history" in text for text in reported)
 
@@ -95,13 +95,13 @@ def test_a_whole_archive_gives_the_run_its_history(
     ],
 )
 def test_a_damaged_archive_costs_the_history_alone(
-    archived: tuple[RunFolder, Archive], built: list[tuple[str, ...]], damage: Damage
+    archived: tuple[RunFolder, Archive], built: list[Sequence[str]], damage: Damage
 ) -> None:
     folder, archive = archived
     damage(archive.root)
     reported: list[str] = []
-    archive_and_build_tables(folder, archive, master="local[1]", progress=reported.append)
-    assert built == [()]
+    archive_and_build_trend(folder, archive, master="local[1]", progress=reported.append)
+    assert built == []
     assert any("no history: the archive" in text and "move it away" in text for text in reported)
 
 
@@ -135,25 +135,12 @@ def test_damage_that_spark_finds_costs_the_history_alone(
     archived: tuple[RunFolder, Archive],
 ) -> None:
     folder, archive = archived
-    pack([folder], archive, clients_of=client_verdicts)
     reported: list[str] = []
-
-    def build() -> None:
-        build_page_tables(
-            folder,
-            archive,
-            lambda: ("before", "run"),
-            partitions=1,
-            master="local[1]",
-            progress=reported.append,
-        )
-
-    build()
+    archive_and_build_trend(folder, archive, master="local[1]", progress=reported.append)
     assert (folder.path / TREND_FOLDER).exists()
     shifted("judgements")(archive.root)
 
-    build()
+    archive_and_build_trend(folder, archive, master="local[1]", progress=reported.append)
 
     assert any("no history: the archive" in text and "move it away" in text for text in reported)
-    assert folder.tables.exists()
     assert not (folder.path / TREND_FOLDER).exists()

@@ -12,30 +12,29 @@ from typing import TypeVar
 import pytest
 
 from harness.diff.model import Judgement
-from harness.orchestration.on_cluster import Cluster, look_as_task, refuse_unfit
+from harness.orchestration.on_cluster import (
+    Cluster,
+    TargetShare,
+    look_as_task,
+    read_outcome,
+    refuse_unfit,
+)
 from harness.orchestration.plan import PlanError
 from harness.orchestration.run import orchestrate
-from harness.orchestration.share_process import ShareError, run_share
-from harness.orchestration.shares import (
-    SCRIPTS_MAX,
-    Share,
+from harness.orchestration.share_process import (
+    ShareError,
+    attempted,
     become_whole,
-    carry_out,
-    divided_group,
-    events_file,
     has_ended,
-    read_outcome,
-    shares_of,
+    run_share,
     stop,
     whole,
 )
 from harness.results.exit_code import ExitCode
 from harness.runner.drive import Drive, DriveSinks, Limits
-from harness.runner.sharing import BrokerGroup, Cohort
 from harness.scenario.script import Script
 from harness.spark.master import SparkError, TaskError
 from harness.targets.external.target import ExternalTarget
-from harness.targets.kafka.released import KafkaTarget
 from harness.targets.reference.target import ReferenceTarget
 from harness.targets.reference.tcp import ReferenceTcpTarget
 from harness.targets.secured.security import Credentials, Security
@@ -44,6 +43,7 @@ from harness.tests.patience import wait_until
 from harness.trace.files import read_events
 
 T = TypeVar("T")
+EVENTS = "events.jsonl.zst"
 
 
 def drive_of(target: object, tmp_path: Path) -> Drive:
@@ -61,8 +61,9 @@ def chosen(prefix: str) -> Sequence[Script]:
     return [script for name, script in catalogue().items() if name.startswith(prefix)]
 
 
-def share_of(tmp_path: Path, prefix: str = "classic/heartbeat") -> Share:
-    (share,) = shares_of(drive_of(ReferenceTarget("3.9"), tmp_path), chosen(prefix), tmp_path / "shares")
+def share_of(tmp_path: Path, prefix: str = "classic/heartbeat", target: object = None) -> TargetShare:
+    drive = drive_of(target or ReferenceTarget("3.9"), tmp_path)
+    share = TargetShare.of(drive, chosen(prefix), tmp_path / "shares" / "share-1")
     share.folder.mkdir(parents=True)
     return share
 
@@ -76,58 +77,24 @@ class Here:
         self._failing = failing
 
     async def run(self, function: Callable[[T, int], None], argument: T) -> None:
-        if isinstance(argument, Share):
+        if isinstance(argument, TargetShare):
             if self._failing:
                 self._failing -= 1
                 raise TaskError("a share's process on a-machine ended with status -9")
-            await carry_out(argument, 0)
+            await attempted(argument, 0)
             return
         function(argument, 0)
 
 
-def test_each_script_is_in_one_share_whatever_the_target(tmp_path: Path) -> None:
-    scripts = list(catalogue().values())
-    for target in (KafkaTarget("3.9.2"), ReferenceTarget("3.9"), ExternalTarget("127.0.0.1", 9092)):
-        shares = shares_of(drive_of(target, tmp_path), scripts, tmp_path)
-        found = sorted(script.id for share in shares for script in share.scripts)
-        assert found == sorted(catalogue())
-        assert len({share.folder for share in shares}) == len(shares)
-
-
-def test_a_share_is_one_broker_but_of_references_and_brokers_of_others(tmp_path: Path) -> None:
-    scripts = list(catalogue().values())
-    kafka = shares_of(drive_of(KafkaTarget("3.9.2"), tmp_path), scripts, tmp_path)
-    reference = shares_of(drive_of(ReferenceTarget("3.9"), tmp_path), scripts, tmp_path)
-    external = shares_of(drive_of(ExternalTarget("127.0.0.1", 9092), tmp_path), scripts, tmp_path)
-
-    assert {len(share.broker_groups) for share in kafka} == {1}
-    assert len(reference) <= 2 * len(scripts) / SCRIPTS_MAX
-    assert len(external) == 1
-
-
-def test_scripts_that_do_nothing_to_it_are_divided_and_others_stay_with_their_broker() -> None:
-    talking, acting = chosen("classic/heartbeat"), chosen("classic/restart")[:2] or chosen("classic/join")[:2]
-    cohorts = [Cohort(scripts=talking), Cohort(scripts=acting, acts=True)]
-    group = BrokerGroup(broker_config={"group.max.size": "2"}, cohorts=cohorts)
-
-    first, second, *others = divided_group(group, size=len(talking) // 2 + 1)
-
-    assert not others
-    assert [each.acts for each in first.cohorts] == [False, True]
-    assert [each.acts for each in second.cohorts] == [False]
-    assert first.broker_config == second.broker_config == group.broker_config
-    assert abs(len(first.cohorts[0].scripts) - len(second.cohorts[0].scripts)) <= 1
-
-
 def test_a_share_is_data_that_another_machine_can_carry_out(tmp_path: Path) -> None:
     share = share_of(tmp_path)
-    asyncio.run(carry_out(pickle.loads(pickle.dumps(share)), 0))
+    asyncio.run(attempted(pickle.loads(pickle.dumps(share)), 0))
 
     folder = whole(share)
     assert folder is not None
     outcome = read_outcome(folder)
     assert outcome.error is None
-    assert {event.scenario_id for event in read_events(events_file(folder)).events} == {
+    assert {event.scenario_id for event in read_events(folder / EVENTS)} == {
         script.id for script in share.scripts
     }
     assert outcome.brokers[0][0].profile == "3.9"
@@ -135,12 +102,12 @@ def test_a_share_is_data_that_another_machine_can_carry_out(tmp_path: Path) -> N
 
 def test_of_two_attempts_the_first_that_is_whole_counts(tmp_path: Path) -> None:
     share = share_of(tmp_path)
-    asyncio.run(carry_out(share, 1))
-    before = events_file(share.folder / "whole").read_bytes()
-    asyncio.run(carry_out(share, 0))
+    asyncio.run(attempted(share, 1))
+    before = (share.folder / "whole" / EVENTS).read_bytes()
+    asyncio.run(attempted(share, 0))
 
     assert [each.name for each in share.folder.iterdir()] == ["whole"]
-    assert events_file(share.folder / "whole").read_bytes() == before
+    assert (share.folder / "whole" / EVENTS).read_bytes() == before
     assert read_outcome(share.folder / "whole").attempt == 1
 
 
@@ -152,8 +119,8 @@ def test_what_cannot_become_whole_is_an_error_and_not_dropped(tmp_path: Path) ->
 async def test_an_attempt_that_is_interrupted_keeps_its_events_and_is_not_whole(tmp_path: Path) -> None:
     share = share_of(tmp_path)
 
-    driving = asyncio.create_task(carry_out(share, 0))
-    while not events_file(share.folder / "attempt-0").exists():  # noqa: ASYNC110 - a file sets no event
+    driving = asyncio.create_task(attempted(share, 0))
+    while not (share.folder / "attempt-0" / EVENTS).exists():  # noqa: ASYNC110 - a file sets no event
         await asyncio.sleep(0)
     driving.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -165,13 +132,12 @@ async def test_an_attempt_that_is_interrupted_keeps_its_events_and_is_not_whole(
 @pytest.mark.slow
 @pytest.mark.parametrize("is_task_gone", [True, False], ids=["its task is gone", "it is asked to"])
 def test_a_shares_process_ends_in_order(tmp_path: Path, *, is_task_gone: bool) -> None:
-    share = share_of(tmp_path)
-    share = replace(share, target=ReferenceTcpTarget("3.9"))
+    share = share_of(tmp_path, target=ReferenceTcpTarget("3.9"))
     process = subprocess.Popen(
         [sys.executable, "-m", "harness.orchestration.share_process"], stdin=subprocess.PIPE
     )
     assert process.stdin is not None
-    pickle.dump((carry_out, share, 0), process.stdin)
+    pickle.dump((share, 0), process.stdin)
     process.stdin.flush()
     if is_task_gone:
         process.stdin.close()
@@ -209,7 +175,7 @@ def test_a_run_on_executors_judges_as_one_here(tmp_path: Path) -> None:
     assert not list((tmp_path / "shares").iterdir())
 
 
-def test_a_share_that_fails_on_every_try_costs_its_scripts_and_not_the_run(tmp_path: Path) -> None:
+def test_a_target_that_fails_on_every_try_costs_its_scripts_and_not_the_run(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, ["reference:3.9", "reference:4.1"], "classic/heartbeat")
     run = orchestrate(plan, Quiet(), Cluster(executors=Here(failing=1), folder=tmp_path / "shares"))
 

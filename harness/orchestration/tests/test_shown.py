@@ -10,7 +10,7 @@ from harness.orchestration.attributing import recorded, seen_in
 from harness.scenario.behaviours import Shown, load_behaviours
 from harness.targets.reference.behaviours import behaviour_sheets
 from harness.targets.reference.target import reference_profile
-from harness.targets.reference.variants import VariantTarget, variant
+from harness.targets.reference.variants import VariantTarget, reference_of, variant_of
 from harness.tests.completed_runs import catalogue
 from reference_coordinator.profile.assignor_behaviours import OF_ASSIGNORS
 from reference_coordinator.profile.behaviour import Behaviour
@@ -39,7 +39,7 @@ def test_a_scenario_shows_a_behaviour(name: str, scenario_id: str) -> None:
 
     behaviour = Behaviour[name.upper()]
     assert any(
-        seen(VariantTarget(reference_profile(base))) != seen(variant(base, {name}, of=other))
+        seen(reference_of(base)) != seen(variant_of(reference_of(base), {name}, reference_of(other)))
         for base, other in bases_and_others(behaviour)
     )
 

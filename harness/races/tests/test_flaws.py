@@ -8,8 +8,8 @@ import pytest
 from typing_extensions import override
 
 from harness.races.catalogue import RACES, has_race
-from harness.races.core import contradiction, timeline
 from harness.races.history import History
+from harness.races.judge import contradiction, timeline
 from harness.races.search import SearchOutcome, explain
 from harness.races.specification import ReferenceSpecification
 from harness.targets.reference.usual import USUAL_CONFIG

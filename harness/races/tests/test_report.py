@@ -5,6 +5,7 @@ from pathlib import Path
 from harness.races.folder import RunRecord
 from harness.races.judge import Counterexample, Verdict
 from harness.races.report import write_report
+from harness.tests.site_reading import view_of
 
 RUN = RunRecord(
     run_id="races-1", seed=7, round_count=20, races=("delete-and-commit",), command="kafka-conformance race"
@@ -36,16 +37,15 @@ def test_a_race_that_no_order_explains_is_open_with_its_rounds_and_a_line_that_r
     tmp_path: Path,
 ) -> None:
     write_report(tmp_path, RUN, [verdict(explained=20), verdict(explained=19, unexplained=1)])
-    page = (tmp_path / "index.html").read_text()
+    page = view_of(tmp_path, "races")
     assert "No order explains some answers in 1 race</h1>" in page
     assert page.count('<details class="target differs" id="race-2" open>') == 1
     assert "kafka-conformance race delete-and-commit --target kafka-3.9.2 --seed 7 --rounds 20" in page
-    assert "Content-Security-Policy" in page
     assert "<img" not in page
 
 
 def test_races_that_are_all_explained_are_folded(tmp_path: Path) -> None:
     write_report(tmp_path, RUN, [verdict(explained=20)])
-    page = (tmp_path / "index.html").read_text()
+    page = view_of(tmp_path, "races")
     assert "An order explains the answers of every race" in page
     assert " open>" not in page

@@ -1,7 +1,7 @@
 """Rounds by their seed, histories on file, what is counted, and the command line."""
 
-import dataclasses
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ from harness.cli import app
 from harness.races.catalogue import RACES, Race, RaceError, select_races
 from harness.races.explore import allowed_outcomes
 from harness.races.folder import RacesFolder, RunRecord
-from harness.races.history import GROUP, History, RacedOperation, history_to_json, in_order, read_histories
+from harness.races.history import GROUP, History, RacedExchange, history_to_json, in_order, read_histories
 from harness.races.judge import judge
 from harness.races.known import known_finding
 from harness.races.moves import Move
@@ -20,9 +20,11 @@ from harness.races.search import SearchOutcome, explain
 from harness.races.specification import ReferenceSpecification
 from harness.scenario.script import Send
 from harness.targets.reference.usual import USUAL_CONFIG
+from harness.tests.made_events import HEADER
 from harness.tests.raced import Shuffled, raced
+from harness.tests.site_reading import view_of
+from harness.trace.files import append_line
 from harness.trace.schema import TraceError
-from harness.trace.target_record import TargetRecord
 from harness.wire.codec import Fields, FieldValue
 from harness.wire.schema import request_shape
 
@@ -110,9 +112,9 @@ def test_a_judgement_counts_what_became_of_each_rival() -> None:
 
 def _reported(
     api: str, request: Fields, answer: Fields, *, version: int = 0, at: tuple[int, int] = (0, 1)
-) -> RacedOperation:
+) -> RacedExchange:
     asked_ms, answered_ms = at
-    return RacedOperation(
+    return RacedExchange(
         actor="bob",
         api=api,
         api_version=version,
@@ -162,16 +164,15 @@ def test_who_hears_of_a_dead_group_is_reported_before_it_is_removed(
 
 def stored(path: Path, *, profile: str, histories: list[History]) -> RacesFolder:
     folder = RacesFolder(path)
-    folder.write_run(RunRecord(run_id="r", seed=1, round_count=1, races=("commit-leave",), command="c"))
-    folder.write_target(
-        TargetRecord(
-            spec="kafka:0.0.0",
-            name="kafka-0.0.0",
-            implementation="none",
-            profile=profile,
-            broker_config=dict(USUAL_CONFIG),
-        )
+    folder.write_plan(RunRecord(run_id="r", seed=1, round_count=1, races=("commit-leave",), command="c"))
+    header = replace(
+        HEADER,
+        target="kafka-0.0.0",
+        spec="kafka:0.0.0",
+        profile=profile,
+        broker_config=json.dumps(dict(USUAL_CONFIG)),
     )
+    folder.write_headers(header.target, [header])
     for history in histories:
         folder.append("kafka-0.0.0", history)
     return folder
@@ -181,7 +182,7 @@ def test_histories_on_file_name_topics_where_requests_have_their_ids(tmp_path: P
     histories = raced(Shuffled, "4.4", "consumer-beats", rounds=3, seed=1)
     assert any("topic:payments" in history_to_json(each) for each in histories)
     folder = stored(tmp_path / "run", profile="4.4", histories=histories)
-    (file,) = folder.path.rglob("histories.jsonl")
+    (file,) = folder.path.rglob("histories.jsonl.zst")
     assert [each.shape() for each in read_histories(file)] == [each.shape() for each in histories]
 
 
@@ -191,10 +192,10 @@ def test_a_stored_run_is_judged_again(tmp_path: Path) -> None:
     ended = CliRunner().invoke(app, ["race", "--judge", str(folder.path)])
     assert ended.exit_code == 0, ended.output
     assert "cut short" not in ended.output
-    (verdict,) = json.loads((folder.path / "judgement.json").read_text())
+    (verdict,) = json.loads(folder.judgement_json.read_text())
     assert verdict["findings"] == {"explained": 6}
     assert "| commit-leave | kafka:0.0.0 | 6 | explained 6 |" in (folder.path / "summary.md").read_text()
-    assert "commit-leave" in (folder.path / "index.html").read_text()
+    assert "commit-leave" in view_of(folder.path, "races")
 
 
 def test_a_run_that_was_stopped_before_its_last_round_is_judged_and_said_to_be_cut_short(
@@ -202,8 +203,8 @@ def test_a_run_that_was_stopped_before_its_last_round_is_judged_and_said_to_be_c
 ) -> None:
     histories = raced(Shuffled, "4.4", "commit-leave", rounds=2, seed=1)
     folder = stored(tmp_path / "run", profile="4.4", histories=histories)
-    run = dataclasses.replace(folder.read_run(), round_count=5, races=("commit-leave", "join-sync"))
-    folder.write_run(run)
+    run = replace(folder.read_plan(), round_count=5, races=("commit-leave", "join-sync"))
+    folder.write_plan(run)
     ended = CliRunner().invoke(app, ["race", "--judge", str(folder.path)])
     assert ended.exit_code == 65, ended.output
     assert "explained 2" in ended.output
@@ -216,7 +217,7 @@ def test_an_answer_that_no_order_explains_ends_with_1_and_is_drawn(tmp_path: Pat
     histories = raced(Shuffled, "4.4", "commit-leave", rounds=1, seed=1)
     wrong = history_to_json(histories[0]).replace('"group_state":"Empty"', '"group_state":"Stable"')
     folder = stored(tmp_path / "run", profile="4.4", histories=[])
-    (folder.path / "kafka-0.0.0" / "histories.jsonl").write_text(f"{wrong}\n")
+    append_line(folder.of_target("kafka-0.0.0") / "histories.jsonl.zst", wrong)
     ended = CliRunner().invoke(app, ["race", "--judge", str(folder.path)])
     assert ended.exit_code == 1, ended.output
     assert "DescribeGroups: Stable" in ended.output
@@ -241,6 +242,6 @@ def test_races_are_run_with_a_target_recorded_and_explained(target: str, tmp_pat
     ended = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path)])
     assert ended.exit_code == 0, ended.output
     folder = RacesFolder(tmp_path / "run")
-    (record,) = folder.read_targets()
+    (record,) = folder.all_headers()
     assert record.spec == target
     assert len(folder.histories(record.name)) == 80

@@ -6,11 +6,11 @@ from math import inf
 
 import pytest
 
+from harness.invariants.exchange import Exchange
 from harness.orders.course import Apply, Take
-from harness.orders.history import Operation
 from harness.orders.interface import InnerKind, InnerStep, ReferenceAnswer
-from harness.races.core import contradiction
-from harness.races.history import History, RacedOperation, in_order
+from harness.races.history import History, RacedExchange, in_order
+from harness.races.judge import contradiction
 from harness.races.search import Explanation, SearchOutcome, explain
 from harness.wire.codec import Fields
 
@@ -25,7 +25,7 @@ class Register:
         self.number = 0
         self.parked: list[int] = []
 
-    def apply(self, operation: Operation, at_ms: float) -> tuple[ReferenceAnswer, ...]:
+    def apply(self, operation: Exchange, at_ms: float) -> tuple[ReferenceAnswer, ...]:
         if operation.api == JOIN:
             self.parked.append(operation.index)
             return ()
@@ -69,29 +69,29 @@ class Registers:
     def __init__(self, *, reads_may_be_stale: bool = False) -> None:
         self.reads_may_be_stale = reads_may_be_stale
 
-    def begin(self, operations: Sequence[Operation] = ()) -> Register:
+    def begin(self, operations: Sequence[Exchange] = ()) -> Register:
         return Register()
 
 
-def fetched(number: int, *, at: tuple[int, int | None], metadata: str = "a") -> RacedOperation:
+def fetched(number: int, *, at: tuple[int, int | None], metadata: str = "a") -> RacedExchange:
     return _operation(FETCH, at, {}, {"number": number, "metadata": metadata})
 
 
-def committed(number: int, *, at: tuple[int, int | None], error: str = "NONE") -> RacedOperation:
+def committed(number: int, *, at: tuple[int, int | None], error: str = "NONE") -> RacedExchange:
     return _operation(COMMIT, at, {"number": number}, {"error_code": error})
 
 
-def joined(number: int, *, at: tuple[int, int | None]) -> RacedOperation:
+def joined(number: int, *, at: tuple[int, int | None]) -> RacedExchange:
     return _operation(JOIN, at, {}, {"number": number})
 
 
-def synced(*, at: tuple[int, int]) -> RacedOperation:
+def synced(*, at: tuple[int, int]) -> RacedExchange:
     return _operation(SYNC, at, {}, {"error_code": "NONE"})
 
 
-def _operation(api: str, at: tuple[int, int | None], request: Fields, answer: Fields) -> RacedOperation:
+def _operation(api: str, at: tuple[int, int | None], request: Fields, answer: Fields) -> RacedExchange:
     asked_ms, answered_ms = at
-    return RacedOperation(
+    return RacedExchange(
         actor="bob",
         api=api,
         api_version=0,
@@ -103,11 +103,11 @@ def _operation(api: str, at: tuple[int, int | None], request: Fields, answer: Fi
     )
 
 
-def history_of(operations: Sequence[RacedOperation]) -> History:
+def history_of(operations: Sequence[RacedExchange]) -> History:
     return History(race="test", round_number=0, operations=in_order(operations))
 
 
-def judged(*operations: RacedOperation, reads_may_be_stale: bool = False) -> Explanation:
+def judged(*operations: RacedExchange, reads_may_be_stale: bool = False) -> Explanation:
     return explain(history_of(operations), Registers(reads_may_be_stale=reads_may_be_stale))
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.cli.replay import exit_code
+from harness.cli.judge import exit_code
 from harness.replay import Replayed
 from harness.results.exit_code import ExitCode
 from harness.tests.replayed import (

@@ -58,6 +58,7 @@ def test_a_lie_is_found_where_it_stands_and_nowhere_else(conversation: Sharers, 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_the_state_of_new_partitions_may_be_there_later(profile: str) -> None:
     group = Sharers(profile)
+    group.looks_up("unknown")
     group.joins("bob", "unknown")
     group.joins("ana")
     asked, answered = group.events[-2:]

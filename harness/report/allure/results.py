@@ -1,244 +1,319 @@
-"""Allure results: the report's facts for readers of Allure; a result is one scenario on one target.
+"""Allure's results of a run: what conforms is rolled up, and what needs a look is a result of its own.
 
-Allure only has passed, failed, broken and skipped, so its status is derived from `ResultStatus`; outcome and
-expectation are added as labels. A known difference passes and is marked as known: it is explained, and
-nobody reads a report that is red every day.
+A scenario on a target and a client script with a library on a target are both judgements, and go the same
+way. Allure only has passed, failed, broken and skipped, so its status is derived from `ResultStatus`.
 """
 
 import json
-import shutil
-import uuid
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
-from itertools import groupby
 from pathlib import Path
-
-import attrs
-from allure_commons.model2 import (
-    Attachment,
-    Link,
-    Parameter,
-    Status,
-    TestResult,
-    TestStepResult,
-)
+from typing import Final
 
 from harness.diff.model import Difference, Judgement
 from harness.diff.target_pattern import is_reference
-from harness.report.allure.clients import client_results
-from harness.report.allure.history import (
-    HISTORY,
-    earlier_runs,
-    epoch_ms,
-    flaky_places,
-    is_listed,
-    of_listed_targets,
-    this_run,
-    write_history,
-)
-from harness.report.allure.one_result import Described, result_of
 from harness.report.allure.terms import (
+    CRITICAL,
+    SEVERITIES,
+    STATUS,
     allure_categories,
+    conforms,
+    message,
+    severity,
+    stable,
 )
-from harness.report.model.hexdump import hexdump
-from harness.report.model.names import scenario_page, target_anchor
-from harness.report.model.phrases import place, shortened
+from harness.report.model.cause_groups import judgements_shown
+from harness.report.model.clients import client_reproduction, client_sections, result_href
+from harness.report.model.phrases import counted, link_address, links_in, place, shortened
 from harness.report.model.run_data import Run
-from harness.report.model.tables import AlignedAnswer, oracle_side, target_side
-from harness.results.status import NEEDS_ATTENTION, ResultStatus, status_of
-from harness.spark.rows import AlignedStep
-from harness.trace.schema import TraceError, parsed_json
+from harness.results.client_judgements import client_judgements
+from harness.results.client_results import ClientResult, ClientsRun
+from harness.results.status import ResultStatus, shown, status_of
+from harness.trace.canonical import Json
+from harness.trace.clause import Clause
+from harness.verdict import RIGHT
+
+Result = dict[str, Json]
+"""A result or a step of one, as Allure reads it."""
+_DIFFERENCES_MAX: Final = 20
+"""The number of a result's differences that are shown; the page of the conversation has them all."""
 
 
-class _Results:
-    """The folder of results, written like Allure's own writer does, but with the fast encoder of `json`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Details:
+    """What only a result of its own shows."""
 
-    def __init__(self, directory: Path) -> None:
-        directory.mkdir(parents=True)
-        self._directory = directory
-
-    def add(self, result: TestResult) -> None:
-        path = self._directory / result.file_pattern.format(prefix=uuid.uuid4())
-        content = attrs.asdict(result, filter=lambda _, value: value or value is False)
-        path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
-
-    def attach(self, name: str, text: str, kind: str) -> Attachment:
-        extension = "json" if kind == "application/json" else "txt"
-        source = f"{uuid.uuid4()}-attachment.{extension}"
-        (self._directory / source).write_bytes(text.encode(errors="backslashreplace"))
-        return Attachment(name=name, source=source, type=kind)
+    repetition: str
+    cause: str
+    steps: Sequence[Result]
+    difference_class: str | None = None
+    trace: str = ""
 
 
-def write_allure_results(run_dir: Path, archive: Path | None = None) -> Path:
-    """Write a run's results for Allure, and return their folder, which contains nothing else.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A judgement with what Allure groups it by."""
 
-    Args:
-        run_dir: the run's folder.
-        archive: the archive of earlier runs; `runs` beside the run's folder if not given.
-    """
-    run = Run.load(run_dir)
-    directory = run_dir / "allure-results"
-    shutil.rmtree(directory, ignore_errors=True)
-    results = _Results(directory)
-    earlier, this = earlier_runs(run, archive), of_listed_targets(this_run(run), run)
-    flaky = flaky_places((this, *earlier))
-    for scenario_id, judgements in groupby(run.judgements, key=lambda each: each.scenario_id):
-        steps = run.steps.of_scenario(scenario_id)
-        for judgement in filter(partial(_is_listed, run), judgements):
-            made = _result(run, judgement, steps.get(judgement.target, ()), results)
-            made.statusDetails.flaky = (judgement.target, scenario_id) in flaky
-            results.add(made)
-    if run.clients is not None:
-        start = epoch_ms(run.header.started_at)
-        for client_result in client_results(run.clients, start=start, attach=results.attach):
-            results.add(client_result)
-    write_history(directory / HISTORY, earlier, this.results)
-    _write_json(directory / "categories.json", allure_categories())
-    _write_json(directory / "executor.json", _executor(run, len(earlier) + 1))
-    (directory / "environment.properties").write_text(_environment(run), encoding="utf-8")
-    return directory
+    judgement: Judgement
+    target: str
+    """The target's name, without a library."""
+    apis: tuple[str, ...]
+    """The APIs that its claim is about."""
+    severity: str
+    details: Callable[[], _Details]
+
+    @property
+    def folder(self) -> str:
+        """The sub-suite: the scenario's id without its last part."""
+        return self.judgement.scenario_id.rpartition("/")[0]
 
 
-def _is_listed(run: Run, judgement: Judgement) -> bool:
-    """Return whether a result is listed; a reference's result is only if it needs attention."""
-    return is_listed(run, judgement.target) or status_of(judgement) in NEEDS_ATTENTION
+def listed(run: Run) -> tuple[Entry, ...]:
+    """Return the results that Allure gets."""
+    clauses = run.clauses
+    scenarios = (_of_scenario(run, each, clauses) for each in judgements_shown(run))
+    return (*scenarios, *(() if run.clients is None else _of_clients(run.clients)))
 
 
-def _executor(run: Run, order: int) -> dict[str, object]:
-    """Return Allure's description of this run; Allure 2 sorts trends by its order."""
-    return {"name": "kafka-conformance", "buildName": run.header.run_id, "buildOrder": order}
-
-
-def _result(run: Run, judgement: Judgement, steps: Sequence[AlignedStep], results: _Results) -> TestResult:
-    differences = run.differences.get((judgement.target, judgement.scenario_id), ())
-    described = Described(
+def _of_scenario(run: Run, judgement: Judgement, clauses: Mapping[str, Clause]) -> Entry:
+    claimed = [api for name in judgement.clauses if name in clauses for api in clauses[name].apis]
+    apis = tuple(dict.fromkeys(claimed)) or judgement.apis
+    return Entry(
+        judgement=judgement,
         target=judgement.target,
-        features=judgement.apis or ("no API",),
-        suite=judgement.suite,
-        parameters=(
-            Parameter(name="target", value=judgement.target),
-            Parameter(name="profile", value=run.target(judgement.target).profile, excluded=True),
-        ),
-        start_ms=epoch_ms(run.header.started_at),
-        reproduction=run.repetition(judgement),
-        reason=judgement.reason,
-        trace=_difference_text(run, differences[0]) if differences else "",
-        finding=differences[0] if differences else None,
-        links=(_page_link(judgement),),
-        is_virtual=is_reference(judgement.target),
-    )
-    result = result_of(judgement, described)
-    result.steps = list(_steps(run, judgement, steps, results))
-    if steps and not differences:
-        result.attachments.append(results.attach("Conversation", _transcript(steps), "text/plain"))
-    if differences:
-        text = "\n\n".join(_difference_text(run, each) for each in differences)
-        result.attachments.append(results.attach("Differences", text, "text/plain"))
-    return result
-
-
-def _difference_text(run: Run, difference: Difference) -> str:
-    manner = "follows from it" if difference.is_consequence else "first difference"
-    return (
-        f"{manner} ({difference.difference_class}, against the {difference.against})\n"
-        f"{place(difference)}\n{run.contrast(difference)}"
+        apis=apis or ("no API",),
+        severity=severity(apis),
+        details=partial(_details, run, judgement),
     )
 
 
-def _page_link(judgement: Judgement) -> Link:
-    """Return a link to the scenario's page in the run's own report, which is beside Allure's pages."""
-    page = f"{scenario_page(judgement.scenario_id)}#{target_anchor(judgement.target)}"
-    return Link(type="link", url=f"../{page}", name=f"Conversation: {page}")
+def _details(run: Run, judgement: Judgement) -> _Details:
+    differences = run.differences.get((judgement.target, judgement.scenario_id), ())
+    finding = next(iter(differences), None)
+    return _Details(
+        repetition=run.repetition(judgement),
+        cause=finding.cause if finding else judgement.reason,
+        steps=tuple(_steps(run, judgement, differences[:_DIFFERENCES_MAX])),
+        difference_class=finding.difference_class if finding else None,
+        trace=_place(run, finding) if finding else judgement.reason,
+    )
 
 
-def _steps(
-    run: Run, judgement: Judgement, rows: Iterable[AlignedStep], results: _Results
-) -> Iterator[TestStepResult]:
-    """Yield an Allure step for each script step, with events as parameters, and bytes if results differ."""
+def _place(run: Run, difference: Difference) -> str:
+    """Return where a difference is, and what it is, in two lines."""
+    return f"{place(difference)} (against the {difference.against})\n{run.contrast(difference)}"
+
+
+def _steps(run: Run, judgement: Judgement, differences: Sequence[Difference]) -> Iterator[Result]:
+    """Yield a script's steps up to the last that differs by itself; all if it conforms."""
     script = run.scripts.get(judgement.scenario_id)
     texts = [step.text for step in script.steps] if script else []
-    start, pace = epoch_ms(run.header.started_at), 0 if is_reference(judgement.target) else 1
-    for index, events in groupby(rows, key=lambda row: row.step):
-        members = tuple(events)
-        times = [row.target_at_ms for row in members if row.target_at_ms is not None] or [0.0]
-        is_first_difference = judgement.first_step == index and status_of(judgement) is ResultStatus.FAILED
-        step = TestStepResult(
-            name=f"[{index}] {texts[index]}" if 0 <= index < len(texts) else "outside the script",
-            status=Status.FAILED if is_first_difference else Status.PASSED,
-            stage="finished",
-            start=start + pace * round(min(times)),
-            stop=start + pace * round(max(times)),
-            parameters=[parameter for row in members for parameter in _parameters(row)],
+    is_red = status_of(judgement) is ResultStatus.FAILED
+    end = len(texts) - 1 if judgement.outcome in RIGHT else -1
+    last = max((each.step for each in differences if not each.is_consequence), default=end)
+    for index in range(min((each.step for each in differences if each.step < 0), default=0), last + 1):
+        here = [each for each in differences if each.step == index]
+        yield {
+            "name": f"[{index}] {texts[index]}" if 0 <= index < len(texts) else "outside the script",
+            "status": "failed" if is_red and index == judgement.first_step else "passed",
+            "parameters": [
+                _parameter(
+                    f"{place(each)}{', follows from it' if each.is_consequence else ''}", run.contrast(each)
+                )
+                for each in here
+            ],
+        }
+
+
+def _of_clients(run: ClientsRun) -> Iterator[Entry]:
+    for result, judgement in zip(run.results, client_judgements(run), strict=True):
+        yield Entry(
+            judgement=judgement,
+            target=run.name_of(result),
+            apis=(f"clients, {result.library}",),
+            severity=CRITICAL,
+            details=partial(_client_details, run, result, judgement),
         )
-        if judgement.difference_count:
-            step.attachments = [each for row in members for each in _attachments(row, results)]
-        yield step
 
 
-def _sides(row: AlignedStep) -> Iterator[tuple[str, AlignedAnswer]]:
-    """Yield the target's event, and the oracle's event if it is different."""
-    if (target := target_side(row)) is not None:
-        yield f"{row.target}: {_title(row, target)}", target
-    if row.is_different and (oracle := oracle_side(row)) is not None:
-        yield f"{row.oracle}: {_title(row, oracle)}", oracle
-
-
-def _title(row: AlignedStep, side: AlignedAnswer) -> str:
-    api = f"{row.api} v{row.api_version}" if row.api else None
-    return " ".join(part for part in (row.actor, api, side.kind) if part)
-
-
-def _parameters(row: AlignedStep) -> Iterator[Parameter]:
-    for title, side in _sides(row):
-        yield Parameter(name=title, value=shortened(side.canonical or side.note or ""))
-
-
-def _attachments(row: AlignedStep, results: _Results) -> Iterator[Attachment]:
-    for title, side in _sides(row):
-        if side.fields:
-            yield results.attach(f"{title}, fields", _pretty(side.fields), "application/json")
-        if text := _wire_text(side):
-            yield results.attach(f"{title}, bytes", text, "text/plain")
-
-
-def _transcript(rows: Iterable[AlignedStep]) -> str:
-    """Return a whole conversation as text, each event with its fields and bytes."""
-    events = (
-        f"[{row.step}] {title}\n{side.fields or ''}\n{_wire_text(side)}"
-        for row in rows
-        for title, side in _sides(row)
+def _client_details(run: ClientsRun, result: ClientResult, judgement: Judgement) -> _Details:
+    section = next(each for each in client_sections(run, result.script_id) if each.result == result)
+    steps: list[Result] = [
+        {
+            "name": step.text,
+            "status": "failed" if step.remarks else "passed",
+            "parameters": [
+                *(_parameter(name, text) for name, text in step.seen),
+                *(_parameter(f"against the {each.against}", each.says) for each in step.remarks),
+            ],
+        }
+        for step in section.steps
+        if step.is_reached
+    ]
+    return _Details(
+        repetition=client_reproduction(run, result),
+        cause=judgement.reason,
+        steps=steps,
+        trace="\n".join(each for each in (section.first_place, section.first_says) if each),
     )
-    return "\n\n".join(events)
 
 
-def _wire_text(side: AlignedAnswer) -> str:
-    return "\n".join(part for part in (side.note, hexdump(side.raw or "")) if part)
+def allure_results(run: Run, entries: Iterable[Entry], *, is_rolled: bool) -> Iterator[Result]:
+    """Yield Allure's results.
+
+    Args:
+        run: the run.
+        entries: its results.
+        is_rolled: whether those of a sub-suite on a target that conform are one result with steps.
+    """
+    start = _epoch_ms(run.header.started_at)
+    rolled: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+    for each in entries:
+        if is_rolled and conforms(each.judgement):
+            rolled[each.judgement.target, each.folder].append(each)
+        else:
+            yield _single(each, start)
+    for members in rolled.values():
+        yield _rolled(members, start)
 
 
-def _pretty(text: str) -> str:
-    try:
-        return json.dumps(parsed_json(text, where="fields"), indent=2)
-    except TraceError:
-        return text
-
-
-def _environment(run: Run) -> str:
-    values = asdict(run.header) | {"ended": run.footer.ended if run.footer else "cut short"}
-    targets = {
-        f"target.{each.target}": f"{each.implementation}, profile {each.profile}" for each in run.targets
+def _single(entry: Entry, start: int) -> Result:
+    judgement, details = entry.judgement, entry.details()
+    how = status_of(judgement)
+    links = [*links_in(judgement.source), *((judgement.link,) if judgement.link else ())]
+    page = f"index.html{result_href(judgement.scenario_id, judgement.target)}"
+    # This is Markdown, so it must not contain text from a target.
+    description = [judgement.title, f"Source: `{judgement.source}`", f"Repeat it: `{details.repetition}`"]
+    if is_reference(judgement.target):
+        waited = judgement.duration_ms / 1000
+        description.append(f"It took {waited:.1f} s of virtual time, in which nobody waited.")
+    tags = [
+        *(("known-difference",) if how is ResultStatus.KNOWN else ()),
+        *((judgement.outcome,) if how is ResultStatus.PASSED and not conforms(judgement) else ()),
+    ]
+    return {
+        **_common([entry], judgement.scenario_id, start, judgement.title),
+        "description": "\n\n".join(description),
+        "status": STATUS[how],
+        "statusDetails": {
+            "known": how is ResultStatus.KNOWN,
+            "flaky": how is ResultStatus.FLAKY,
+            "message": message(judgement, details.difference_class, details.cause),
+            "trace": "" if conforms(judgement) else details.trace,
+        },
+        "links": [
+            {"type": "link", "url": f"../{page}", "name": f"Conversation: {page}"},
+            *(_link(name) for name in dict.fromkeys(links) if link_address(name)),
+        ],
+        "labels": [
+            *_labels([entry]),
+            *(
+                _label(name, value)
+                for name, value in (("shown", shown(judgement)), ("signature", judgement.signature))
+                if value
+            ),
+            *(_label("tag", tag) for tag in tags),
+        ],
+        "steps": list(details.steps),
     }
-    reported = {key: value for key, value in values.items() if key != "targets" and value not in (None, ())}
-    listed_no_more = {name for name in run.references if not is_listed(run, name)}
-    apart = {"references": f"{', '.join(sorted(listed_no_more))}: listed only where they need a look"}
-    lines = reported | targets | (apart if listed_no_more else {})
-    return "".join(f"{_property(key)}={' '.join(str(value).split())}\n" for key, value in lines.items())
 
 
-def _property(key: str) -> str:
-    """Return a name as a key of a properties file, which cannot contain separators or white space."""
-    return "".join("-" if each in ":= \t\r\n" else each for each in key)
+def _rolled(entries: Sequence[Entry], start: int) -> Result:
+    """Return one result for the scenarios of a sub-suite that conform on a target, or cannot run there."""
+    ran = [each for each in entries if status_of(each.judgement) is ResultStatus.PASSED]
+    skipped = [each for each in entries if status_of(each.judgement) is ResultStatus.SKIPPED]
+    folder = entries[0].folder
+    parts = (
+        [f"{counted(len(ran), 'result')} conform" if len(ran) != 1 else "1 result conforms"] if ran else []
+    )
+    parts += [f"{len(skipped)} not applicable"] if skipped else []
+    reason = entries[0].judgement.reason
+    return {
+        **_common(entries, f"{folder}/*", start, f"{folder}: {', '.join(parts)}"),
+        "description": "Each step is a scenario; its conversation is in the report of the run.",
+        "status": STATUS[ResultStatus.PASSED if ran else ResultStatus.SKIPPED],
+        "statusDetails": {"message": "" if ran else f"{ResultStatus.SKIPPED.value}: {reason}"},
+        "labels": list(_labels(entries)),
+        "steps": [_rolled_step(each.judgement, start) for each in (*ran, *skipped)],
+    }
 
 
-def _write_json(path: Path, content: object) -> None:
-    path.write_text(json.dumps(content, indent=2), encoding="utf-8")
+def _rolled_step(judgement: Judgement, start: int) -> Result:
+    how = status_of(judgement)
+    said = [_parameter(how.value, judgement.reason)] if how is ResultStatus.SKIPPED else []
+    return {
+        "name": f"{judgement.scenario_id.rpartition('/')[2]}: {judgement.title}",
+        "status": STATUS[how],
+        "start": start,
+        "stop": start + _real_ms(judgement),
+        "parameters": said,
+    }
+
+
+def _common(entries: Sequence[Entry], name: str, start: int, title: str) -> Result:
+    """Return the fields by which Allure finds a result again in another run, and its times."""
+    target = entries[0].judgement.target
+    return {
+        "uuid": stable(entries[0].judgement.run_id, target, name),
+        "name": title,
+        "fullName": f"{target}: {name}",
+        "historyId": stable(f"{target}: {name}"),
+        "testCaseId": stable(name),
+        "titlePath": [target, *name.split("/")[:-1]],
+        "start": start,
+        "stop": start + sum(_real_ms(each.judgement) for each in entries),
+        "parameters": [_parameter("target", target)],
+    }
+
+
+def _labels(entries: Sequence[Entry]) -> Iterator[Result]:
+    first = entries[0]
+    suite, _, rest = first.folder.partition("/")
+    weights = {each.severity for each in entries}
+    yield _label("parentSuite", first.target)
+    yield _label("suite", suite or first.judgement.suite)
+    if rest:
+        yield _label("subSuite", rest)
+    yield from (_label("feature", api) for api in dict.fromkeys(api for each in entries for api in each.apis))
+    yield _label("severity", next(each for each in SEVERITIES if each in weights))
+    yield _label("framework", "kafka-conformance")
+
+
+def _real_ms(judgement: Judgement) -> int:
+    """Return how long a result took; nothing if it was in virtual time, in which nobody waited."""
+    return 0 if is_reference(judgement.target) else round(judgement.duration_ms)
+
+
+def _label(name: str, value: str | None) -> Result:
+    return {"name": name, "value": value}
+
+
+def _parameter(name: str, value: str) -> Result:
+    return {"name": name, "value": shortened(value)}
+
+
+def _link(name: str) -> Result:
+    kind = "issue" if name.startswith("KAFKA-") else "link"
+    return {"type": kind, "url": link_address(name), "name": name}
+
+
+def _epoch_ms(instant: str) -> int:
+    """Parse an ISO 8601 time to milliseconds since 1970; use the current time if it cannot be parsed."""
+    try:
+        moment = datetime.fromisoformat(instant)
+    except ValueError:
+        moment = datetime.now(UTC)
+    return round(moment.timestamp() * 1000)
+
+
+def write_results(results: Iterable[Result], directory: Path) -> None:
+    """Write Allure's results into a new folder."""
+    directory.mkdir(parents=True)
+    for each in results:
+        # A lone surrogate, which a target may send, is not UTF-8.
+        text = json.dumps(each, ensure_ascii=False).encode(errors="backslashreplace")
+        (directory / f"{each['uuid']}-result.json").write_bytes(text)
+    (directory / "categories.json").write_text(json.dumps(allure_categories()), encoding="utf-8")

@@ -1,119 +1,106 @@
 """Allure's terms: statuses, severities, categories, and ids that stay the same from run to run."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from typing import Final
 
-from allure_commons.model2 import Status
-from allure_commons.types import Severity
+from harness.diff.model import Judgement
+from harness.results.answer_impact import audience
+from harness.results.status import ResultStatus, status_of
+from harness.verdict import DifferenceClass, Outcome
 
-from harness.diff.model import Difference
-from harness.results.status import ResultStatus
-from harness.verdict import DifferenceClass
+
+class AllureLevel(StrEnum):
+    """How much of a run Allure gets."""
+
+    OFF = "off"
+    """Nothing."""
+    LOOK = "look"
+    """A result for all of a sub-suite that conforms, and one for each scenario that needs a look."""
+    ALL = "all"
+    """A result for each scenario, and the folder of results for another Allure."""
+
 
 STATUS: Final[Mapping[ResultStatus, str]] = {
-    ResultStatus.PASSED: Status.PASSED,
-    ResultStatus.KNOWN: Status.PASSED,
-    ResultStatus.SKIPPED: Status.SKIPPED,
-    ResultStatus.FLAKY: Status.UNKNOWN,
-    ResultStatus.INDETERMINATE: Status.BROKEN,
-    ResultStatus.STALE: Status.FAILED,
-    ResultStatus.FAILED: Status.FAILED,
-    ResultStatus.ERROR: Status.BROKEN,
+    ResultStatus.PASSED: "passed",
+    ResultStatus.KNOWN: "passed",
+    ResultStatus.SKIPPED: "skipped",
+    ResultStatus.FLAKY: "unknown",
+    ResultStatus.INDETERMINATE: "broken",
+    ResultStatus.STALE: "failed",
+    ResultStatus.FAILED: "failed",
+    ResultStatus.ERROR: "broken",
 }
 """A known difference passes and is marked as known: nobody reads a report that is red every day.
 A flaky result has neither passed nor failed."""
 
-PINNED: Final = "pinned"
-"""Grade: the script demands this behaviour of every release."""
-AS_RELEASE: Final = "as the release"
-"""Grade: the reference shows this behaviour with the target's own profile."""
-LENIENT: Final = "lenient"
-"""Grade: clients should not notice the difference."""
-_SEVERITY_OF_GRADE: Final[Mapping[str, Severity]] = {
-    PINNED: Severity.CRITICAL,
-    AS_RELEASE: Severity.NORMAL,
-    LENIENT: Severity.TRIVIAL,
-}
-_STOPS_CLIENTS: Final = (DifferenceClass.LIVENESS, DifferenceClass.ENCODING, DifferenceClass.STATE_LEAK)
-"""Of any grade, these stop clients: they wait in vain, cannot read the answer, or get another group's."""
+CRITICAL: Final = "critical"
+"""Severity of a claim about what members and producers are answered: if it is false, applications suffer."""
+NORMAL: Final = "normal"
+"""Severity of a claim about what no client of groups acts upon, such as brokers."""
+MINOR: Final = "minor"
+"""Severity of a claim about what only administrators' tools ask."""
+SEVERITIES: Final = (CRITICAL, NORMAL, MINOR)
+"""The most severe first."""
 
+_TOOLS: Final = "admin"
 _UNFORESEEN: Final = "Unexpected"
-_CATEGORY: Final[Mapping[ResultStatus, str]] = {
-    ResultStatus.STALE: "Stale expectations",
-    ResultStatus.FLAKY: "Flaky",
-    ResultStatus.INDETERMINATE: "Indeterminate",
-    ResultStatus.ERROR: "Harness errors",
-    ResultStatus.KNOWN: "Known differences",
-    ResultStatus.SKIPPED: "Not applicable",
+_LENIENT: Final = Outcome.LENIENT.value
+_CATEGORY: Final[Mapping[str, tuple[str, str]]] = {
+    ResultStatus.STALE.value: ("Stale expectations", STATUS[ResultStatus.STALE]),
+    ResultStatus.FLAKY.value: ("Flaky", STATUS[ResultStatus.FLAKY]),
+    ResultStatus.INDETERMINATE.value: ("Indeterminate", STATUS[ResultStatus.INDETERMINATE]),
+    ResultStatus.ERROR.value: ("Harness errors", STATUS[ResultStatus.ERROR]),
+    ResultStatus.KNOWN.value: ("Known differences", STATUS[ResultStatus.KNOWN]),
+    _LENIENT: ("Lenient", STATUS[ResultStatus.PASSED]),
+    ResultStatus.SKIPPED.value: ("Not applicable", STATUS[ResultStatus.SKIPPED]),
 }
+"""A category's name and Allure's status, by the beginning of a result's message."""
 _ANYTHING: Final = r"[\s\S]*"
 """Matches any text: Java's expressions match the whole text, and JavaScript's `.` excludes new lines."""
 
 
-def grade(finding: Difference) -> str:
-    """Return how binding the behaviour is that a target departs from."""
-    if finding.is_lenient:
-        return LENIENT
-    return PINNED if finding.against == "expectation" else AS_RELEASE
+def severity(apis: Iterable[str]) -> str:
+    """Return how much a claim about some APIs weighs: by who would get a wrong answer if it were false.
+
+    It does not depend on what a target did. So "did all that is critical pass?" has an answer.
+    """
+    asking = {who for api in apis for who in audience(api)}
+    if asking - {_TOOLS}:
+        return CRITICAL
+    return MINOR if asking else NORMAL
 
 
-def severity(how: ResultStatus, finding: Difference | None) -> Severity:
-    """Return a result's severity: by its grade, but the worst if the difference stops clients."""
-    if how is ResultStatus.ERROR:
-        return Severity.BLOCKER
-    if how is ResultStatus.STALE:
-        return Severity.MINOR
-    if finding is None:
-        return Severity.NORMAL
-    if finding.difference_class in _STOPS_CLIENTS and not finding.is_lenient:
-        return Severity.BLOCKER
-    return _SEVERITY_OF_GRADE[grade(finding)]
+def conforms(judgement: Judgement) -> bool:
+    """Return whether nobody has to look at a result: it conforms, or cannot run on its target."""
+    how = status_of(judgement)
+    is_lenient = judgement.outcome == Outcome.LENIENT
+    return how in (ResultStatus.PASSED, ResultStatus.SKIPPED) and not is_lenient
 
 
-def message(how: ResultStatus, difference_class: str | None, reason: str) -> str:
-    """Return the line that Allure shows beside a result and assigns categories by; empty if it passed."""
+def message(judgement: Judgement, difference_class: str | None, cause: str) -> str:
+    """Return the line that Allure groups results by and assigns categories by; empty if it conforms."""
+    how = status_of(judgement)
     if how is ResultStatus.PASSED:
-        return ""
+        return f"{_LENIENT}: {cause}" if judgement.outcome == Outcome.LENIENT else ""
     kind = f"[{difference_class}] " if how is ResultStatus.FAILED and difference_class else ""
-    return f"{kind}{how.value}: {reason}"
-
-
-def category(how: ResultStatus, difference_class: str | None) -> str | None:
-    """Return the name of a result's category; None if it has none."""
-    if how is ResultStatus.FAILED:
-        return f"{_UNFORESEEN}: {difference_class}" if difference_class else None
-    return _CATEGORY.get(how)
+    return f"{kind}{how.value}: {cause}"
 
 
 def allure_categories() -> list[dict[str, object]]:
     """Return Allure's categories: unexpected differences by class, and other results by status."""
     matched = (
         *(
-            (category(ResultStatus.FAILED, each), ResultStatus.FAILED, f"\\[{each.value}\\]")
+            (f"{_UNFORESEEN}: {each}", STATUS[ResultStatus.FAILED], f"\\[{each}\\]")
             for each in DifferenceClass
         ),
-        *((name, how, f"{how.value}:") for how, name in _CATEGORY.items()),
+        *((name, status, f"{beginning}:") for beginning, (name, status) in _CATEGORY.items()),
     )
     return [
-        {"name": name, "matchedStatuses": [STATUS[how]], "messageRegex": f"{beginning}{_ANYTHING}"}
-        for name, how, beginning in matched
+        {"name": name, "matchedStatuses": [status], "messageRegex": f"{beginning}{_ANYTHING}"}
+        for name, status, beginning in matched
     ]
-
-
-def case_id(scenario_id: str) -> str:
-    """Return the id of a scenario, which is the same for all targets."""
-    return stable(scenario_id)
-
-
-def history_id(target: str, scenario_id: str) -> str:
-    """Return the id by which Allure 2 recognises a scenario on a target in another run."""
-    return stable(f"{target}: {scenario_id}")
-
-
-def later_history_id(target: str, scenario_id: str) -> str:
-    """Return the id that Allure 3 makes for a scenario on a target, from the case and its parameters."""
-    return f"{stable(case_id(scenario_id))}.{stable(f'target:{target}')}"
 
 
 def stable(*parts: str) -> str:

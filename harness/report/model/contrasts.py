@@ -38,6 +38,8 @@ class Times:
     target_ms: float
     oracle_ms: float | None
     """None if the oracle has no such answer."""
+    waits: str = ""
+    """How long clients wait, in words, if it came after its time."""
 
 
 def contrasted(difference: Contrast, times: Times | None = None) -> tuple[str, str]:
@@ -53,7 +55,8 @@ def contrasted(difference: Contrast, times: Times | None = None) -> tuple[str, s
     if times is None:
         return expected, actual
     oracle = "" if times.oracle_ms is None else f" (the reference answers after {_ms(times.oracle_ms)})"
-    return f"{expected}{oracle}", f"after {_ms(times.target_ms)}"
+    waits = f" ({times.waits})" if times.waits else ""
+    return f"{expected}{oracle}", f"after {_ms(times.target_ms)}{waits}"
 
 
 def _ms(duration_ms: float) -> str:

@@ -1,16 +1,19 @@
 """Targets' coverage of the catalogue's rows: values for the coverage page, the terminal and Markdown."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import ceil, log10
-from typing import Final
+from typing import Final, NamedTuple
 
+from harness.diff.model import Judgement
+from harness.report.model.figures import ErrorCodeCount
 from harness.report.model.phrases import GLYPHS
 from harness.report.model.run_data import Run
-from harness.report.model.tables import read_rows
-from harness.spark.rows import ClauseCoverage, ClauseStatus, ErrorCodeCount
+from harness.results.stored_data import ReportError
+from harness.trace.clause import DECIDING, Clause, ClauseStatus
+from harness.trace.schema import TraceError
 from harness.verdict import Outcome
 
 STATUS_GLYPHS: Final = {
@@ -117,33 +120,62 @@ class Coverage:
         return tuple((title, tuple(lines)) for title, lines in grouped)
 
 
-def coverage_of_rows(run_id: str, targets: Iterable[str], rows: Iterable[ClauseCoverage]) -> Coverage:
-    """Return the coverage of a run from its rows, one for each target and clause."""
-    ordered = sorted(
-        (row for row in rows if row.run_id == run_id), key=lambda row: (row.section, row.clause, row.target)
+def coverage_of(
+    subject: str, clauses: Iterable[Clause], targets: Sequence[str], judgements: Iterable[Judgement]
+) -> Coverage:
+    """Return how a run covers a catalogue.
+
+    Args:
+        subject: what is covered, in words.
+        clauses: the rows of the catalogue.
+        targets: the names of the run's targets.
+        judgements: the results of the run's scenarios.
+    """
+    naming: dict[str, set[str]] = defaultdict(set)
+    outcomes: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for each in judgements:
+        for clause in each.clauses:
+            naming[clause].add(each.scenario_id)
+            outcomes[clause, each.target].add(each.outcome)
+    return Coverage(
+        subject=subject,
+        targets=tuple(targets),
+        lines=tuple(
+            line_of(
+                clause,
+                naming[clause.id],
+                {name: _status(clause, outcomes[clause.id, name]) for name in targets},
+            )
+            for clause in sorted(clauses, key=lambda each: (each.section, each.id))
+        ),
     )
-    lines = [_line(tuple(of_clause)) for _, of_clause in groupby(ordered, key=lambda row: row.clause)]
-    return Coverage(subject=f"run {run_id}", targets=tuple(targets), lines=tuple(lines))
 
 
-def _line(rows: tuple[ClauseCoverage, ...]) -> ClauseLine:
-    first = rows[0]
+def line_of(clause: Clause, scenario_ids: Iterable[str], standings: Mapping[str, ClauseStatus]) -> ClauseLine:
+    """Return a row of the catalogue with the scenarios that name it, and its status by target."""
     return ClauseLine(
-        clause=first.clause,
-        section_title=first.section_title,
-        statement=first.statement,
-        exclusion=first.exclusion,
-        reason=first.reason,
-        scenario_ids=tuple(sorted({name for row in rows for name in row.scenario_ids})),
-        standings={row.target: ClauseStatus(row.standing) for row in rows},
+        clause=clause.id,
+        section_title=clause.section_title,
+        statement=clause.statement,
+        exclusion=clause.exclusion,
+        reason=clause.reason,
+        scenario_ids=tuple(sorted(scenario_ids)),
+        standings=standings,
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeatCell:
+def _status(clause: Clause, outcomes: Collection[str]) -> ClauseStatus:
+    """Return the first status that applies: a difference outweighs agreement, and agreement the rest."""
+    for status, deciding in DECIDING.items():
+        if not deciding.isdisjoint(outcomes):
+            return status
+    return ClauseStatus.NOT_EXERCISED if clause.is_due else ClauseStatus.EXCLUDED
+
+
+class HeatCell(NamedTuple):
     """How often one version of an API was answered with one error code."""
 
-    count: int
+    answers: int
     heat: int
     """0 if it never was, otherwise from 1 to `HEAT_MAX` by orders of magnitude."""
     title: str
@@ -160,53 +192,40 @@ class HeatTable:
     """By version, ascending; one cell for each error code."""
 
 
-def heat_tables(counts: Iterable[ErrorCodeCount]) -> tuple[HeatTable, ...]:
-    """Return a table of error codes by version for each API."""
-    ordered = sorted(counts, key=lambda each: each.api)
-    return tuple(_heat_table(api, tuple(group)) for api, group in groupby(ordered, key=lambda each: each.api))
+def heat_tables(counts: Iterable[ErrorCodeCount]) -> Iterator[HeatTable]:
+    """Yield a table of error codes by version for each API."""
+    found: dict[str, dict[tuple[int, str], list[ErrorCodeCount]]] = {}
+    for each in counts:
+        cells = found.setdefault(each.api, {})
+        cells.setdefault((each.api_version, each.error_code), []).append(each)
+    for api, cells in sorted(found.items()):
+        codes = sorted({code for _, code in cells}, key=lambda code: (code != "NONE", code))
+        versions = sorted({version for version, _ in cells})
+        yield HeatTable(
+            api=api,
+            error_codes=tuple(codes),
+            rows=tuple(
+                (version, tuple(_heat_cell(cells.get((version, code), ())) for code in codes))
+                for version in versions
+            ),
+        )
 
 
-def _heat_table(api: str, counts: tuple[ErrorCodeCount, ...]) -> HeatTable:
-    codes = sorted({each.error_code for each in counts}, key=lambda code: (code != "NONE", code))
-    versions = sorted({each.api_version for each in counts})
-    return HeatTable(
-        api=api,
-        error_codes=tuple(codes),
-        rows=tuple(
-            (
-                version,
-                tuple(
-                    _heat_cell([e for e in counts if (e.api_version, e.error_code) == (version, code)])
-                    for code in codes
-                ),
-            )
-            for version in versions
-        ),
-    )
-
-
-def _heat_cell(counts: list[ErrorCodeCount]) -> HeatCell:
+def _heat_cell(counts: Sequence[ErrorCodeCount]) -> HeatCell:
     total = sum(each.response_count for each in counts)
     reported = sorted(f"{each.target}: {each.response_count}" for each in counts)
-    heat = min(HEAT_MAX, 1 + ceil(log10(total))) if total else 0
-    return HeatCell(count=total, heat=heat, title="\n".join(reported))
+    return HeatCell(total, min(HEAT_MAX, 1 + ceil(log10(total))) if total else 0, "\n".join(reported))
 
 
-def read_coverage(run: Run) -> Coverage:
-    """Read a run's coverage of the catalogue from its tables.
+def run_coverage(run: Run) -> Coverage:
+    """Return a run's coverage of the catalogue that is stored with it.
 
     Raises:
-        ReportError: the table was not built.
+        ReportError: the catalogue is damaged.
     """
-    rows = read_rows(run.directory, "clause_coverage", ClauseCoverage)
-    return coverage_of_rows(run.header.run_id, [summary.target for summary in run.targets], rows)
-
-
-def clause_anchor(clause: str) -> str:
-    """Return the anchor of a row on the coverage page."""
-    return f"clause-{clause}"
-
-
-def coverage_globals() -> dict[str, object]:
-    """Return the globals that the page's template needs in addition to its values."""
-    return {"standing_glyphs": STATUS_GLYPHS, "standing_styles": STATUS_STYLES}
+    try:
+        clauses = tuple(run.clauses.values())
+    except TraceError as error:
+        raise ReportError(f"{run.directory} has no coverage: {error}") from error
+    targets = [summary.target for summary in run.targets]
+    return coverage_of(f"run {run.header.run_id}", clauses, targets, run.judgements)

@@ -3,12 +3,11 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import lru_cache
 from itertools import zip_longest
-from typing import Final, TypeGuard
+from typing import Final, NamedTuple, TypeGuard
 
 from harness.trace.schema import TraceError, parsed_json
 
@@ -38,15 +37,14 @@ class Mark(StrEnum):
     """The values differ but the checker recorded no difference: it is permitted, or has no meaning."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldRow:
+class FieldRow(NamedTuple):
     """One field on both sides; a side that lacks it has None."""
 
     depth: int
     key: str
+    mark: Mark
     oracle: str | None
     target: str | None
-    mark: Mark
 
 
 class _Absent:
@@ -81,10 +79,7 @@ def _laid_out(
     rows = tuple(_children("", left, right, 0, dict(marks), Mark.SAME))
     if oracle is not None and target is not None:
         return rows
-    return tuple(
-        FieldRow(depth=row.depth, key=row.key, oracle=row.oracle, target=row.target, mark=Mark.SAME)
-        for row in rows
-    )
+    return tuple(row._replace(mark=Mark.SAME) for row in rows)
 
 
 @lru_cache(maxsize=8192)

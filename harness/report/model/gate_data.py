@@ -1,15 +1,16 @@
-"""A gate's decision as read from its `gate.json`, for pages."""
+"""A gate's decision as `gate.json` has it: written by the gate, read by pages."""
 
-from dataclasses import dataclass
+from collections import Counter
 from pathlib import Path
 from typing import Final
 
 from pydantic import ValidationError
 
-from harness.report.model.names import scenario_page, target_anchor
+from harness.report.model.cause_groups import alike
+from harness.report.model.names import address, target_anchor
 from harness.results.baseline import BaselineData
-from harness.results.errors import ReportError
-from harness.results.stored_data import StoredData
+from harness.results.stored_data import ReportError, StoredData
+from harness.trace.plain_files import read_plain
 
 DECISION: Final = "gate.json"
 
@@ -25,9 +26,10 @@ class DifferenceData(StoredData):
 
 
 class ComplaintData(StoredData):
-    """One complaint, as the gate wrote it."""
+    """One complaint."""
 
     kind: str
+    exit_code: int = 0
     subject: str
     reason: str
     remedy: str
@@ -35,28 +37,20 @@ class ComplaintData(StoredData):
     target: str | None
     signature: str | None
     difference: DifferenceData | None = None
+    page: str | None = None
+    """What shows the complaint, from the folder of the site, if it is not a scenario."""
     reproduction: str | None
     entry: str | None
-    page: str | None = None
-    """The page of the site that shows the complaint, if it is not a scenario's page."""
 
     @property
     def href(self) -> str:
-        """The link to the complaint's place on the site; empty if it is not about a result."""
+        """The address of the complaint's place on the site; empty if it is not about a result."""
         if self.page is not None or self.scenario_id is None or self.target is None:
             return self.page or ""
-        return f"{scenario_page(self.scenario_id)}#{target_anchor(self.target)}"
+        return address(self.scenario_id, target_anchor(self.target))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComplaintGroup:
-    """Complaints about results that differ in the same way, most likely from one cause."""
-
-    first: ComplaintData
-    others: tuple[ComplaintData, ...]
-
-
-class RuleData(StoredData):
+class Rule(StoredData):
     """One rule of the policy, with the run's value and whether the rule is kept."""
 
     rule: str
@@ -66,7 +60,7 @@ class RuleData(StoredData):
 
 
 class DecisionData(StoredData):
-    """A decision, as the gate wrote it."""
+    """A decision."""
 
     run_id: str
     baseline_id: str | None
@@ -78,43 +72,40 @@ class DecisionData(StoredData):
     result_count: int
     client_result_count: int = 0
     standings: dict[str, dict[str, int]]
+    rules: tuple[Rule, ...] = ()
     complaints: tuple[ComplaintData, ...]
     passed_over: tuple[ComplaintData, ...]
     notes: tuple[str, ...]
-    rules: tuple[RuleData, ...] = ()
     baseline: BaselineData | None = None
 
     @property
     def listed_results(self) -> str:
         """The numbers of results and of results of clients, in words."""
-        shown = self.result_count or self.client_result_count
-        results = "1 result" if shown == 1 else f"{shown} results"
-        if not self.client_result_count:
-            return results
-        more = f" and {self.client_result_count} of clients"
-        return f"{results}{more}" if self.result_count else f"{results} of clients"
+        return listed_results(self.result_count, self.client_result_count)
 
     @property
-    def kinds(self) -> dict[str, int]:
+    def kinds(self) -> Counter[str]:
         """The number of complaints of each kind, in the order in which they are reported."""
-        counts: dict[str, int] = {}
-        for complaint in self.complaints:
-            counts[complaint.kind] = counts.get(complaint.kind, 0) + 1
-        return counts
+        return Counter(each.kind for each in self.complaints)
 
     @property
-    def grouped(self) -> tuple[ComplaintGroup, ...]:
+    def grouped(self) -> tuple[tuple[ComplaintData, ...], ...]:
         """The complaints, grouped by kind and difference."""
-        alike: dict[object, list[ComplaintData]] = {}
-        for place, each in enumerate(self.complaints):
-            key = (each.kind, each.difference.model_dump_json()) if each.difference else place
-            alike.setdefault(key, []).append(each)
-        return tuple(ComplaintGroup(first=first, others=tuple(others)) for first, *others in alike.values())
+        return alike(self.complaints, lambda each: each.difference and (each.kind, each.difference))
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The statuses that occur, in the order of their first occurrence."""
         return tuple(dict.fromkeys(name for counts in self.standings.values() for name in counts))
+
+
+def listed_results(count: int, of_clients: int) -> str:
+    """Return the numbers of results, e.g. `12 results and 4 of clients`, or `4 results of clients`."""
+    shown = count or of_clients
+    results = "1 result" if shown == 1 else f"{shown} results"
+    if not of_clients:
+        return results
+    return f"{results} and {of_clients} of clients" if count else f"{results} of clients"
 
 
 def read_decision(folder: Path) -> DecisionData | None:
@@ -127,6 +118,6 @@ def read_decision(folder: Path) -> DecisionData | None:
     if not path.is_file():
         return None
     try:
-        return DecisionData.model_validate_json(path.read_bytes())
+        return DecisionData.model_validate_json(read_plain(path))
     except ValidationError as error:
         raise ReportError(f"{path} is not a gate's decision: {error}") from error

@@ -1,23 +1,20 @@
-"""The content of the index page, as values that a template can render."""
+"""The matrix of results, one character each, and the other figures of the index page, for a template."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from harness.diff.model import Judgement
-from harness.report.model.codes import ABSENT, code
-from harness.report.model.names import css_name, scenario_page, target_anchor
-from harness.report.model.phrases import GLYPHS, place
+from harness.report.model.areas import AREAS, OTHERS, claims_by_area
+from harness.report.model.names import address, css_name, target_anchor
+from harness.report.model.phrases import GLYPHS
 from harness.report.model.run_data import Run
-from harness.results.status import NEEDS_ATTENTION, ResultStatus, mark, shown, status_of
-from harness.spark.rows import LatencyQuantile, TargetSummary
-from harness.verdict import Delta, Outcome
+from harness.results.status import MARKS, NEEDS_ATTENTION, ResultStatus, mark, status_of
+from harness.verdict import OUTCOME_ORDER, Delta, Outcome
 
-_CELL_COUNT_MAX: Final = 2_000
-"""Above this number, a script renders the visible part of the matrix."""
 _COLUMN_COUNT_MAX: Final = 8
 """The number of targets, including references, that fit on a screen."""
 _ALWAYS_SHOWN: Final = ("conforms", "not_applicable", "diverges", "unexpected")
@@ -25,22 +22,10 @@ _TARGET_COUNTS: Final = (
     *("conforms", "not_applicable", "lenient", "indeterminate", "diverges", "harness_error"),
     *("unexpected", "stale", "flaky"),
 )
+_REASON_COUNT_MAX: Final = 40
+"""The number of reasons for not being applicable that are listed."""
 THREE_DIGITS_MS: Final = 100
 """From this value on, durations are shown in whole milliseconds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """One scenario on one target."""
-
-    glyph: str
-    outcome: str
-    expectation: str
-    has_news: bool
-    """Whether the result is not as in the baseline run."""
-    href: str
-    title: str
-    """The cell's tooltip."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +37,10 @@ class MatrixRow:
     """The last part of the id; the rest is the group's name."""
     title: str
     href: str
+    worst: str
+    """The worst result, for a page too narrow for all of them."""
     codes: str
     """The results, one character each, in the order of targets."""
-    cells: tuple[Cell | None, ...]
-    """Empty if there are so many cells that a script renders them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,68 +53,22 @@ class MatrixGroup:
     """For each target `conforming/applicable`; a dash if nothing is applicable."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attention:
-    """A result that needs attention."""
-
-    status: ResultStatus
-    shown: str
-    outcome: str
-    expectation: str
-    glyph: str
-    target: str
-    scenario_id: str
-    href: str
-    reason: str
-    place: str
-    contrast: str
-    reproduction: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttentionGroup:
-    """Results that differ in the same way, most likely from one cause."""
-
-    first: Attention
-    others: tuple[Attention, ...]
-
-
-def is_large(run: Run) -> bool:
-    """Return whether there are so many results that a page with all of them would be slow."""
-    return len(run.judgements) > _CELL_COUNT_MAX
-
-
-def titles(run: Run) -> dict[str, list[str]]:
+def titles(judgements: Iterable[Judgement], targets: Sequence[str]) -> dict[str, list[str]]:
     """Return the cells' tooltips by scenario id; cells that passed and have no news have none."""
-    targets = [summary.target for summary in run.targets]
     found: dict[str, list[str]] = {}
-    for judgement in run.judgements:
+    for judgement in judgements:
         if status_of(judgement) is not ResultStatus.PASSED or _has_news(judgement):
             reported = found.setdefault(judgement.scenario_id, [""] * len(targets))
             reported[targets.index(judgement.target)] = _title(judgement)
     return found
 
 
-def matrix_groups(run: Run) -> tuple[MatrixGroup, ...]:
-    """Return all results, with a row for each scenario and a column for each target."""
-    columns = {summary.target: target_anchor(summary.target) for summary in run.targets}
-    return laid_out(run.judgements, columns, page=scenario_page, is_lazy=is_large(run))
-
-
-def laid_out(
-    judgements: Iterable[Judgement],
-    columns: Mapping[str, str],
-    *,
-    page: Callable[[str], str],
-    is_lazy: bool = False,
-) -> tuple[MatrixGroup, ...]:
-    """Return the matrix of results of scenarios or of client scripts.
+def laid_out(judgements: Iterable[Judgement], targets: Sequence[str]) -> tuple[MatrixGroup, ...]:
+    """Return the matrix of results of scenarios or of client scripts, a column for each target.
 
     Args:
         judgements: the results, with those of a scenario adjacent.
-        columns: targets to their anchors, in their order.
-        page: returns the page of a scenario.
-        is_lazy: whether a script renders the cells.
+        targets: in their order.
     """
     rows = groupby(judgements, key=lambda each: each.scenario_id)
     by_scenario = [
@@ -139,26 +78,16 @@ def laid_out(
     # In the order of ids, `a/b/c` comes between `a/a` and `a/d`, which are of one group.
     by_scenario.sort(key=itemgetter(0))
     return tuple(
-        _group(name, [by_target for _, by_target in members], columns, page, is_lazy=is_lazy)
+        MatrixGroup(
+            name=name,
+            rows=tuple(_row(by_target, targets) for by_target in scenarios),
+            tallies=tuple(
+                _tally([by_target[target] for by_target in scenarios if target in by_target])
+                for target in targets
+            ),
+        )
         for name, members in groupby(by_scenario, key=itemgetter(0))
-    )
-
-
-def _group(
-    name: str,
-    scenarios: Sequence[Mapping[str, Judgement]],
-    columns: Mapping[str, str],
-    page: Callable[[str], str],
-    *,
-    is_lazy: bool,
-) -> MatrixGroup:
-    return MatrixGroup(
-        name=name,
-        rows=tuple(_row(by_target, columns, page, is_lazy=is_lazy) for by_target in scenarios),
-        tallies=tuple(
-            _tally([by_target[target] for by_target in scenarios if target in by_target])
-            for target in columns
-        ),
+        for scenarios in [[by_target for _, by_target in members]]
     )
 
 
@@ -168,26 +97,23 @@ def _tally(judgements: Sequence[Judgement]) -> str:
     return f"{outcomes[Outcome.CONFORMS]}/{applicable}" if applicable else "—"
 
 
-def _row(
-    by_target: Mapping[str, Judgement],
-    columns: Mapping[str, str],
-    page: Callable[[str], str],
-    *,
-    is_lazy: bool,
-) -> MatrixRow:
+def _row(by_target: Mapping[str, Judgement], targets: Sequence[str]) -> MatrixRow:
     any_one = next(iter(by_target.values()))
-    in_order = [(by_target.get(target), anchor) for target, anchor in columns.items()]
-    href = page(any_one.scenario_id)
     return MatrixRow(
         scenario_id=any_one.scenario_id,
         name=any_one.scenario_id.rpartition("/")[2],
         title=any_one.title,
-        href=href,
-        codes="".join(ABSENT if each is None else _code(each) for each, _ in in_order),
-        cells=()
-        if is_lazy
-        else tuple(None if each is None else _cell(each, f"{href}#{anchor}") for each, anchor in in_order),
+        href=address(any_one.scenario_id),
+        worst=_code(max(by_target.values(), key=_badness)),
+        codes="".join(_code(by_target[name]) if name in by_target else ABSENT for name in targets),
     )
+
+
+def _badness(judgement: Judgement) -> tuple[bool, bool, int]:
+    """Return a key by which the worst result is the greatest; what is not applicable is no result."""
+    outcome = Outcome(judgement.outcome)
+    needs_attention = status_of(judgement) in NEEDS_ATTENTION
+    return (needs_attention, outcome is not Outcome.NOT_APPLICABLE, OUTCOME_ORDER.index(outcome))
 
 
 def _code(judgement: Judgement) -> str:
@@ -198,17 +124,6 @@ def _has_news(judgement: Judgement) -> bool:
     return judgement.delta not in {Delta.NO_BASELINE, Delta.SAME}
 
 
-def _cell(judgement: Judgement, href: str) -> Cell:
-    return Cell(
-        glyph=GLYPHS[Outcome(judgement.outcome)],
-        outcome=css_name(judgement.outcome),
-        expectation=css_name(mark(judgement)),
-        has_news=_has_news(judgement),
-        href=href,
-        title=_title(judgement),
-    )
-
-
 def _title(judgement: Judgement) -> str:
     parts = [f"{judgement.target}: {judgement.outcome}"]
     if status_of(judgement) is not ResultStatus.PASSED:
@@ -216,18 +131,6 @@ def _title(judgement: Judgement) -> str:
     if _has_news(judgement):
         parts.append(f"since the baseline: {judgement.delta}")
     return "\n".join(parts)
-
-
-def attention_groups(run: Run) -> tuple[AttentionGroup, ...]:
-    """Group the results that need attention by how they differ: the worst first, then the most frequent."""
-    found: dict[tuple[object, ...], list[Attention]] = {}
-    for judgement in run.judgements:
-        if status_of(judgement) in NEEDS_ATTENTION:
-            found.setdefault(_likeness(run, judgement), []).append(_attention(run, judgement))
-    groups = [AttentionGroup(first=first, others=tuple(others)) for first, *others in found.values()]
-    return tuple(
-        sorted(groups, key=lambda each: (NEEDS_ATTENTION.index(each.first.status), -len(each.others)))
-    )
 
 
 def shows_references(run: Run) -> bool:
@@ -247,92 +150,115 @@ def target_counts(run: Run) -> tuple[str, ...]:
     )
 
 
-def _likeness(run: Run, judgement: Judgement) -> tuple[object, ...]:
-    """Return a key that is equal for results that differ in the same way, in any scenario."""
-    finding = run.first_difference(judgement)
-    if finding is None:
-        return (status_of(judgement), judgement.reason)
-    return (status_of(judgement), finding.cause)
+KeyT = TypeVar("KeyT", bound=tuple[str, ...])
+Grid: TypeAlias = Sequence[tuple[Sequence[str], Sequence[str]]]
+"""Row headings, each with the texts of cells: a column for each target, judged targets first."""
 
 
-def _attention(run: Run, judgement: Judgement) -> Attention:
-    finding = run.first_difference(judgement)
-    return Attention(
-        status=status_of(judgement),
-        shown=shown(judgement),
-        outcome=css_name(judgement.outcome),
-        expectation=css_name(mark(judgement)),
-        glyph=GLYPHS[Outcome(judgement.outcome)],
-        target=judgement.target,
-        scenario_id=judgement.scenario_id,
-        href=f"{scenario_page(judgement.scenario_id)}#{target_anchor(judgement.target)}",
-        reason=judgement.reason,
-        place=place(finding) if finding else "",
-        contrast=run.contrast(finding) if finding else "",
-        reproduction=run.repetition(judgement),
-    )
+def _grid(run: Run, headings: Iterable[KeyT], texts: Mapping[tuple[KeyT, str], object]) -> Grid:
+    """Lay out texts and counts by heading and target; what is missing or zero stands empty."""
+    targets = [each.target for each in run.measured_first]
+    return [(key, [str(texts.get((key, target)) or "") for target in targets]) for key in headings]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
-    """A table with a column for each target: row headings, and cells with text or empty."""
+def area_grid(run: Run) -> Grid:
+    """Return, by area of the protocol, how many claims are true of those that were tried."""
+    found = {
+        ((area,), summary.target): claims
+        for summary in run.targets
+        for area, claims in claims_by_area(e for e in run.judgements if e.target == summary.target).items()
+    }
+    tried = {area for area, _ in found}
+    return _grid(run, [(area,) for area in (*AREAS, OTHERS) if (area,) in tried], found)
 
-    rows: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+
+def reason_grid(run: Run) -> Grid:
+    """Return why scenarios are not applicable, with the number of them, the most frequent reason first."""
+    reasons = [each for each in run.judgements if each.outcome == Outcome.NOT_APPLICABLE]
+    totals = Counter((each.reason,) for each in reasons).most_common(_REASON_COUNT_MAX)
+    return _grid(run, [key for key, _ in totals], Counter(((e.reason,), e.target) for e in reasons))
 
 
 def difference_grid(run: Run) -> Grid:
     """Return the counts of differences by API and class: findings, followed by `+` their consequences."""
-    found = {(each.api or "", each.difference_class, each.target): each for each in run.counts}
-    keys = sorted({(api, difference_class) for api, difference_class, _ in found})
-
-    def text(key: tuple[str, str], summary: TargetSummary) -> str:
-        count = found.get((*key, summary.target))
-        if count is None:
-            return ""
-        more = count.difference_count - count.finding_count
-        return f"{_blank_zero(count.finding_count)} {f'+{more}' if more else ''}".strip()
-
-    return Grid(
-        rows=tuple((key, tuple(text(key, summary) for summary in run.measured_first)) for key in keys)
-    )
+    texts = {}
+    for each in run.counts:
+        more = each.difference_count - each.finding_count
+        text = f"{each.finding_count or ''} {f'+{more}' if more else ''}".strip()
+        texts[(each.api or "", each.difference_class), each.target] = text
+    return _grid(run, sorted({key for key, _ in texts}), texts)
 
 
 def latency_grid(run: Run) -> Grid:
     """Return the answer times by API and version: median and 95th percentile."""
-    found = {(each.api, each.api_version, each.target): each for each in run.latencies}
-    keys = sorted({(api, version) for api, version, _ in found})
-
-    def text(latency: LatencyQuantile | None) -> str:
-        return "" if latency is None else f"{_ms(latency.p50_ms)} · {_ms(latency.p95_ms)}"
-
-    return Grid(
-        rows=tuple(
-            (
-                (api, f"v{version}"),
-                tuple(text(found.get((api, version, summary.target))) for summary in run.measured_first),
-            )
-            for api, version in keys
-        )
-    )
+    texts = {
+        ((each.api, f"v{each.api_version}"), each.target): f"{_ms(each.p50_ms)} · {_ms(each.p95_ms)}"
+        for each in run.steps.latencies
+    }
+    versions = sorted({(each.api, each.api_version) for each in run.steps.latencies})
+    return _grid(run, [(api, f"v{version}") for api, version in versions], texts)
 
 
 def error_code_grid(run: Run) -> Grid:
     """Return the counts of error codes in targets' answers, for all versions of an API together."""
-    totals: Counter[tuple[str, str, str]] = Counter()
-    for each in run.error_codes:
-        totals[each.api, each.error_code, each.target] += each.response_count
-    keys = sorted({(api, error_code) for api, error_code, _ in totals})
-    return Grid(
-        rows=tuple(
-            (key, tuple(_blank_zero(totals[(*key, summary.target)]) for summary in run.measured_first))
-            for key in keys
-        )
-    )
-
-
-def _blank_zero(count: int) -> str:
-    return str(count) if count else ""
+    totals: Counter[tuple[tuple[str, str], str]] = Counter()
+    for each in run.steps.error_codes:
+        totals[(each.api, each.error_code), each.target] += each.response_count
+    return _grid(run, sorted({key for key, _ in totals}), totals)
 
 
 def _ms(duration_ms: float) -> str:
     return f"{duration_ms:.1f}" if duration_ms < THREE_DIGITS_MS else f"{duration_ms:.0f}"
+
+
+ABSENT: Final = "."
+"""The character for a missing result."""
+_OUTCOMES: Final = tuple(Outcome)
+_LETTERS: Final = "abcdefghijklmnopqrstuvwx"
+"""Four letters for each outcome, one for each mark; a capital one if the result differs from the baseline."""
+
+
+def code(outcome: str, marked: str, *, has_news: bool = False) -> str:
+    """Return the character of a result with a mark from `harness.results.status.mark`."""
+    place = _OUTCOMES.index(Outcome(outcome)) * len(MARKS)
+    letter = _LETTERS[place + MARKS.index(marked)]
+    return letter.upper() if has_news else letter
+
+
+def legend() -> dict[str, object]:
+    """Return what a script needs to read the characters."""
+    return {
+        "letters": _LETTERS,
+        "outcomes": [css_name(outcome) for outcome in _OUTCOMES],
+        "expectations": [css_name(marked) for marked in MARKS],
+        "glyphs": [GLYPHS[outcome] for outcome in _OUTCOMES],
+    }
+
+
+class Neighbours(NamedTuple):
+    """The previous and next scenario to look at: addresses, empty at the ends."""
+
+    previous: str
+    next: str
+
+
+def neighbours(run: Run) -> Mapping[str, Neighbours]:
+    """Return the previous and next scenario to look at, for each scenario."""
+    hrefs: dict[str, str] = {}
+    for each in run.judgements:
+        if status_of(each) in NEEDS_ATTENTION:
+            href = address(each.scenario_id, target_anchor(each.target))
+            hrefs.setdefault(each.scenario_id, href)
+    ids = sorted({each.scenario_id for each in run.judgements})
+    previous = dict(zip(ids, _before(ids, hrefs), strict=True))
+    following = dict(zip(reversed(ids), _before(ids[::-1], hrefs), strict=True))
+    return {name: Neighbours(previous[name], following[name]) for name in ids}
+
+
+def _before(ids: list[str], hrefs: Mapping[str, str]) -> list[str]:
+    """Return, for each id, the link of the nearest id before it that has a link."""
+    found, last = [], ""
+    for name in ids:
+        found.append(last)
+        last = hrefs.get(name, last)
+    return found

@@ -1,6 +1,5 @@
 """Words that all reports share: marks, first differences, and lines to paste."""
 
-import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,11 +8,12 @@ from functools import cache
 from itertools import zip_longest
 from typing import Final, Protocol
 
+import tomlkit
+
 from harness.diff.model import Difference, Judgement
 from harness.diff.target_pattern import is_reference
 from harness.report.model.contrasts import Times, contrasted
 from harness.results.status import ResultStatus
-from harness.spark.rows import TargetSummary
 from harness.verdict import Confirmation, Outcome
 
 PROGRAM: Final = "kafka-conformance"
@@ -48,6 +48,9 @@ _PASSED_ON: Final = {
     _PROPERTY: _PROPERTY,
 }
 """Options of a run, and of pytest, that a repetition needs to find the scenario or get the same result."""
+_STATED: Final = {each: each for each in ("--assume", "--topic")}
+"""Further options, of a broker that runs already."""
+_EXTERNAL: Final = "external:"
 
 
 def given_options(command: str, passed_on: Mapping[str, str] = _PASSED_ON) -> tuple[str, ...]:
@@ -90,7 +93,7 @@ def comparison_line(
     further = [word for spec in specs if _in_short(spec) == spec for word in ("--target", spec)]
     measure = () if against is None else ("--against", _in_short(against))
     return shlex.join(
-        (PROGRAM, "matrix", "--versions", ",".join(versions), *further, *measure, *given, *scenario_ids)
+        (PROGRAM, "diff", "--versions", ",".join(versions), *further, *measure, *given, *scenario_ids)
     )
 
 
@@ -158,6 +161,8 @@ def repetition(
     (target,) = targets
     is_in_spec = target.oracle is None or target.profile in target.spec
     profile = None if is_in_spec else target.profile
+    if target.spec.startswith(_EXTERNAL):
+        given = (*given, *given_options(command, _STATED))
     return _reproduction_line(target.spec, scenario_id, profile=profile, given=given)
 
 
@@ -181,26 +186,44 @@ def shortened(value: str, length_max: int = VALUE_LENGTH_MAX) -> str:
     return f"{value[:length_max]}… ({len(value)} characters)"
 
 
-def expectation_entry(judgement: Judgement, summary: TargetSummary) -> str:
-    """Return a TOML entry that makes this result expected; it is refused until it has reason and link."""
-    is_race = judgement.signature is not None and judgement.confirmation == Confirmation.FLAKY
-    signature = [f"signature = {_toml_string(judgement.signature)}"] if judgement.signature else []
-    lines = (
-        "[[expect]]",
-        f"scenario = {_toml_string(judgement.scenario_id)}",
-        f"targets = [{_toml_string(summary.spec)}]",
-        f"outcome = {_toml_string(judgement.outcome)}",
-        *signature,
-        *(["sometimes = true"] if is_race else []),
-        'reason = ""',
-        'link = ""',
-    )
-    return "\n".join(lines)
+def entry_text(
+    judgement: Judgement,
+    targets: Sequence[str],
+    *,
+    library: str | None = None,
+    reason: str = "",
+    link: str = "",
+    further: Mapping[str, str] | None = None,
+) -> str:
+    """Return a TOML entry that makes a result expected; it is refused until it has reason and link.
+
+    Args:
+        judgement: the result.
+        targets: patterns of the targets that have it.
+        library: the library of a client script; None for a scenario.
+        reason: why it is expected.
+        link: where that is said.
+        further: other keys.
+    """
+    table = tomlkit.table()
+    table.add("scenario", judgement.scenario_id)
+    table.add("targets", list(targets))
+    if library is not None:
+        table.add("libraries", [library])
+    table.add("outcome", judgement.outcome)
+    if judgement.signature:
+        table.add("signature", judgement.signature)
+        if judgement.confirmation == Confirmation.FLAKY:
+            table.add("sometimes", True)  # noqa: FBT003 - a value, not a flag
+    for key, value in {"reason": reason, "link": link, **(further or {})}.items():
+        table.add(key, value)
+    return f"[[expect]]\n{table.as_string()}"
 
 
 def disagreement(judgement: Judgement) -> str:
-    """Return what to do about a reference that does not conform; empty for any other target."""
-    if not is_reference(judgement.target):
+    """Return what to do about a reference that does not conform; empty for any other result."""
+    is_wrong = judgement.outcome in (Outcome.DIVERGES, Outcome.HARNESS_ERROR) and judgement.signature
+    if not (is_reference(judgement.target) and is_wrong):
         return ""
     return (
         f"The script of {judgement.scenario_id} and the reference disagree. "
@@ -208,9 +231,20 @@ def disagreement(judgement: Judgement) -> str:
     )
 
 
-def _toml_string(value: str) -> str:
-    """Return a TOML basic string: JSON's escapes are a subset of TOML's, except that DEL needs one."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+def assumptions(judgement: Judgement) -> str:
+    """Return which assumed settings a result depends on, and how to state others; empty if none."""
+    _, found, listed = judgement.reason.partition("; assumed ")
+    return f"assumed {listed}" if found else ""
+
+
+def not_compared(judgements: Iterable[Judgement]) -> Sequence[str]:
+    """Return the scenarios in which a reference departs from the script, so that nobody is compared."""
+    found = (
+        each.scenario_id
+        for each in judgements
+        if each.outcome == Outcome.HARNESS_ERROR and is_reference(each.target)
+    )
+    return sorted(set(found))
 
 
 def headline(counts: dict[ResultStatus, int]) -> str:

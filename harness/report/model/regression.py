@@ -2,19 +2,19 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self, TypeAlias
 
 from harness.diff.baseline import GOOD
-from harness.diff.model import Cause, Judgement
+from harness.diff.model import Judgement
+from harness.report.model.cause_groups import alike
+from harness.report.model.clients import links_of_clients, result_href
 from harness.report.model.gate_data import DecisionData, read_decision
-from harness.report.model.history import History, site_beside
-from harness.report.model.names import css_name
-from harness.report.model.phrases import GLYPHS, place
-from harness.report.model.result_links import links_of_clients, result_href
+from harness.report.model.phrases import place
 from harness.report.model.run_data import Run
 from harness.report.model.tables import has_table, read_rows
+from harness.report.model.trend import History, site_beside
 from harness.results.baseline import BaselineData, BaselineResult, kept_baseline
 from harness.spark.trend_rows import RunDelta
 from harness.verdict import Delta, Outcome
@@ -44,42 +44,28 @@ _LINE_COUNT_MAX: Final = 400
 """The number of results in one section; the table has all."""
 
 
-_Reported: TypeAlias = tuple[str, Cause | None]
-"""A result in words, and its difference."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResultCell:
-    """The result of a scenario, before or after."""
-
-    glyph: str
-    outcome: str
-    style: str
-    signature: str
+_Reported: TypeAlias = tuple[str, str | None]
+"""A result in words, and the cause of its first difference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """One result that changed."""
 
-    scenario_id: str
-    target: str
+    result: BaselineResult | RunDelta
     href: str
-    before: ResultCell | None
-    after: ResultCell | None
     what: str
     """The first difference or the reason, if this run has one."""
-    cause: Cause | None = None
+    cause: str | None = None
     """The cause of the first difference, if this run has one."""
     weight: str = ""
     """How the gate weighed the result, if one decided."""
-    others: tuple[Self, ...] = ()
-    """Results with the same change, which are shown in the same line."""
 
     @property
-    def count(self) -> int:
-        """The number of results in this line."""
-        return 1 + len(self.others)
+    def likeness(self) -> object:
+        """A key that is equal for lines with the same change; without a cause, only within a scenario."""
+        how = self.cause or (self.result.scenario_id, self.result.signature)
+        return (self.result.prior_outcome, self.result.outcome, self.weight, how)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,22 +74,20 @@ class Section:
 
     title: str
     letter: str
-    lines: tuple[Line, ...]
+    lines: tuple[tuple[Line, ...], ...]
+    """Results with the same change are shown in the line of the first of them."""
     count: int
 
     @classmethod
     def of(cls, title: str, letter: str, lines: Sequence[Line]) -> Self:
-        """Return a section in which results with the same change share the line of the first of them."""
-        alike: dict[object, list[Line]] = {}
-        for line in lines[:_LINE_COUNT_MAX]:
-            alike.setdefault(_likeness(line), []).append(line)
-        reported = tuple(replace(first, others=tuple(others)) for first, *others in alike.values())
-        return cls(title=title, letter=letter, lines=reported, count=len(lines))
+        """Return a section in which results with the same change share a line."""
+        grouped = alike(lines[:_LINE_COUNT_MAX], lambda line: line.likeness)
+        return cls(title=title, letter=letter, lines=grouped, count=len(lines))
 
     @property
     def untold_count(self) -> int:
         """The number of results without a line here."""
-        return self.count - sum(line.count for line in self.lines)
+        return self.count - sum(map(len, self.lines))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +105,8 @@ class Comparison:
     @property
     def tells_before(self) -> bool:
         """Whether earlier results are known."""
-        return any(line.before for section in self.sections for line in section.lines)
+        lines = (line for section in self.sections for of in section.lines for line in of)
+        return any(line.result.prior_outcome for line in lines)
 
     @property
     def count(self) -> int:
@@ -132,6 +117,9 @@ class Comparison:
     def counts(self) -> str:
         """The number of results in each section, in words."""
         return ", ".join(f"{section.count} {section.title.lower()}" for section in self.sections)
+
+
+_UNCHANGED: Final = Comparison(title="Since the runs before", href="", sections=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,15 +157,12 @@ class Regression:
         has_trend = len(history.runs) > 1
         deltas = _deltas(trend_dir) if has_trend else {}
         mine = deltas.get(run.header.run_id, [])
-        reported = {
-            (each.target, each.scenario_id): (_reported(run, each), _cause(run, each))
-            for each in run.judgements
-        }
+        reported = {(each.target, each.scenario_id): _reported(run, each) for each in run.judgements}
         if run.clients is not None:
             reported |= {place: (what, None) for place, what in links_of_clients(run.clients).items()}
         comparisons = [*baselines]
         if has_trend:
-            comparisons += _by_prior(mine, history, reported, since="Since") or [_unchanged()]
+            comparisons += _by_prior(mine, history, reported, since="Since") or [_UNCHANGED]
         return cls(
             comparisons=tuple(comparisons),
             has_trend=has_trend,
@@ -209,22 +194,6 @@ class Regression:
         )
 
 
-def _likeness(line: Line) -> object:
-    """Return a key that is equal for lines with the same change; without a cause, only within a scenario."""
-    sides = [side and side.outcome for side in (line.before, line.after)]
-    how = line.cause or (line.scenario_id, line.after and line.after.signature)
-    return (*sides, line.weight, how)
-
-
-def _cause(run: Run, judgement: Judgement) -> Cause | None:
-    found = run.first_difference(judgement)
-    return None if found is None else found.cause
-
-
-def _unchanged() -> Comparison:
-    return Comparison(title="Since the runs before", href="", sections=())
-
-
 def _deltas(trend_dir: Path) -> dict[str, list[RunDelta]]:
     found: dict[str, list[RunDelta]] = defaultdict(list)
     if has_table(trend_dir, "run_deltas"):
@@ -244,15 +213,7 @@ def _by_prior(
         if not reported:
             href = f"{hrefs.get(each.run_id, '')}{href}" if hrefs.get(each.run_id) else ""
         what, cause = reported.get((each.target, each.scenario_id), ("", None))
-        line = Line(
-            scenario_id=each.scenario_id,
-            target=each.target,
-            href=href if each.outcome else "",
-            before=_side(each.prior_outcome, each.prior_signature),
-            after=_side(each.outcome, each.signature),
-            what=what,
-            cause=cause,
-        )
+        line = Line(result=each, href=href if each.outcome else "", what=what, cause=cause)
         priors[each.prior_run_id].append((Delta(each.delta), each.is_flaky, line))
     return [
         Comparison(title=f"{since} {prior}", href=hrefs.get(prior, ""), sections=_sections(changed))
@@ -317,14 +278,12 @@ def _words_of(result: BaselineResult) -> tuple[str, str]:
 
 
 def _baseline_line(run: Run, result: BaselineResult, judgement: Judgement | None) -> Line:
+    what, cause = _reported(run, judgement) if judgement else ("", None)
     return Line(
-        scenario_id=result.scenario_id,
-        target=result.target,
+        result=result,
         href=result_href(result.scenario_id, result.target) if judgement else "",
-        before=_side(result.prior_outcome, result.prior_signature),
-        after=_side(result.outcome, result.signature),
-        what=_reported(run, judgement) if judgement else "",
-        cause=_cause(run, judgement) if judgement else None,
+        what=what,
+        cause=cause,
         weight=result.weight or ("passed" if result.outcome in GOOD else "does not count"),
     )
 
@@ -337,19 +296,8 @@ def _notes(baseline: BaselineData, decision: DecisionData | None) -> Iterator[st
         yield f"{here} stands in the place of its {there}."
 
 
-def _reported(run: Run, judgement: Judgement) -> str:
+def _reported(run: Run, judgement: Judgement) -> _Reported:
     finding = run.first_difference(judgement)
     if finding is None:
-        return "" if judgement.outcome == Outcome.CONFORMS else judgement.reason
-    return f"{place(finding)}: {run.contrast(finding)}"
-
-
-def _side(outcome: str | None, signature: str | None) -> ResultCell | None:
-    if outcome is None:
-        return None
-    return ResultCell(
-        glyph=GLYPHS[Outcome(outcome)],
-        outcome=outcome,
-        style=css_name(outcome),
-        signature=signature or "",
-    )
+        return "" if judgement.outcome == Outcome.CONFORMS else judgement.reason, None
+    return f"{place(finding)}: {run.contrast(finding)}", finding.cause

@@ -1,35 +1,35 @@
-"""All data that a report shows, read once from a run folder."""
+"""All data that a report shows of one run, read from its record."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol, Self, TypeVar
+from typing import Final, Self, cast
 
 from pydantic import TypeAdapter, ValidationError
 
+from harness.diff.alignment import AlignedEvents
 from harness.diff.model import Attempt, Difference, Judgement
 from harness.diff.target_pattern import is_reference
+from harness.report.model.behaviour_changes import BehaviourChange, behaviour_changes
 from harness.report.model.contrasts import Times
-from harness.report.model.page_limit import shortened
+from harness.report.model.figures import (
+    CauseCount,
+    DifferenceCount,
+    cause_counts,
+    difference_counts,
+)
 from harness.report.model.phrases import contrast, repetition, stands_for_reference
-from harness.report.model.tables import StepTable, read_rows, read_table
+from harness.report.model.steps import StepTable, shortened
+from harness.report.model.target_summary import TargetSummary, target_summary
 from harness.results.brokers import AddedProperties, added_properties
 from harness.results.client_results import ClientsRun, clients_folder, load_clients
-from harness.results.errors import ReportError
 from harness.results.status import Judged
-from harness.spark.rows import (
-    AlignedStep,
-    BehaviourChange,
-    ClusteredDifference,
-    DifferenceCount,
-    ErrorCodeCount,
-    LatencyQuantile,
-    SignatureCluster,
-    TargetSummary,
-)
-from harness.trace.events import RunFooter, RunHeader
-from harness.trace.files import RunFolder
+from harness.results.stored_data import ReportError
+from harness.trace.canonical import Json
+from harness.trace.clause import Clause
+from harness.trace.events import LATE, RunFooter, RunHeader
+from harness.trace.files import RunFolder, read_records
 from harness.trace.schema import TraceError
 from harness.verdict import DifferenceClass
 
@@ -57,7 +57,7 @@ class ScriptPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One run as its tables describe it; rows of other runs in the tables are left out."""
+    """One judged run."""
 
     directory: Path
     header: RunHeader
@@ -66,19 +66,12 @@ class Run:
     """References first, then the others in the order in which they were named."""
     judgements: tuple[Judgement, ...]
     """By scenario id, then in the order of targets."""
-    differences: Mapping[tuple[str, str], tuple[ClusteredDifference, ...]]
+    differences: Mapping[tuple[str, str], tuple[Difference, ...]]
     """By target and scenario id; the finding first."""
     attempts: Mapping[tuple[str, str], tuple[Attempt, ...]]
     """By target and scenario id, for what was run more than once; in the order of running."""
-    counts: tuple[DifferenceCount, ...]
-    clusters: tuple[SignatureCluster, ...]
-    """The ones with the most findings first."""
-    latencies: tuple[LatencyQuantile, ...]
-    error_codes: tuple[ErrorCodeCount, ...]
-    changes: tuple[BehaviourChange, ...]
-    """By scenario id, then in the order of targets."""
     scripts: Mapping[str, ScriptPage]
-    sources: Mapping[str, object]
+    sources: Mapping[str, Json]
     """The scripts themselves, as stored in the run."""
     steps: StepTable
     by_target: Mapping[str, TargetSummary]
@@ -88,15 +81,19 @@ class Run:
 
     @classmethod
     def load(cls, run_dir: Path) -> Self:
-        """Read a run folder whose tables were built; raise ReportError if something is missing."""
+        """Read a judged run; raise ReportError if a file is missing or damaged."""
         header, footer, scripts, sources = read_files(run_dir)
-        targets = in_order_of_targets(
-            _of_run(read_rows(run_dir, "target_summary", TargetSummary), header), header
-        )
+        folder = RunFolder(run_dir)
+        try:
+            judgements = read_records(Judgement, folder.judgements)
+            differences = read_records(Difference, folder.differences)
+            attempts = read_records(Attempt, folder.attempts) if folder.attempts.is_file() else ()
+            found = [target_summary(folder, target, judgements, footer) for target in folder.targets()]
+        except TraceError as error:
+            raise ReportError(f"{run_dir} cannot be summarised: {error}") from error
+        targets = in_order_of_targets(found, header)
         position = {summary.target: index for index, summary in enumerate(targets)}
-        judgements = _of_run(read_rows(run_dir, "verdict_matrix", Judgement), header)
         clients = clients_folder(run_dir)
-        clusters = read_rows(run_dir, "signature_clusters", SignatureCluster)
         return cls(
             directory=run_dir,
             header=header,
@@ -105,20 +102,43 @@ class Run:
             judgements=tuple(
                 sorted(judgements, key=lambda each: (each.scenario_id, position.get(each.target, -1)))
             ),
-            differences=by_place(_of_run(read_rows(run_dir, "differences", ClusteredDifference), header)),
-            attempts=grouped_attempts(_of_run(read_rows(run_dir, "attempts", Attempt), header)),
-            counts=_of_run(read_rows(run_dir, "differences_by_api_and_class", DifferenceCount), header),
-            clusters=tuple(sorted(clusters, key=lambda each: (-each.finding_count, each.cluster))),
-            latencies=_of_run(read_rows(run_dir, "latency_quantiles", LatencyQuantile), header),
-            error_codes=_of_run(read_rows(run_dir, "error_codes", ErrorCodeCount), header),
-            changes=_of_run(read_rows(run_dir, "behaviour_changes", BehaviourChange), header),
+            differences=by_place(differences),
+            attempts=grouped_attempts(attempts),
             scripts=scripts,
             sources=sources,
-            steps=StepTable(read_table(run_dir, "aligned_steps", AlignedStep)),
+            steps=StepTable(folder, judgements),
             by_target={summary.target: summary for summary in targets},
-            added=added_properties(RunFolder(run_dir), sources),
+            added=added_properties(folder, sources),
             clients=None if clients is None else load_clients(clients),
         )
+
+    @property
+    def damage(self) -> str:
+        """Which files of the record cannot be read, in a sentence; empty if none was found yet."""
+        found = "; ".join(self.steps.damage.values())
+        return f"{found}. Its conversations are not shown, all else is." if found else ""
+
+    @property
+    def counts(self) -> tuple[DifferenceCount, ...]:
+        """The number of differences by target, API and class."""
+        return difference_counts(each for found in self.differences.values() for each in found)
+
+    @property
+    def causes(self) -> tuple[CauseCount, ...]:
+        """The causes of the differences, those with the most findings first."""
+        return cause_counts(each for found in self.differences.values() for each in found)
+
+    @property
+    def changes(self) -> tuple[BehaviourChange, ...]:
+        """The changes between targets, by scenario id, then in the order of targets."""
+        folder = RunFolder(self.directory)
+        return tuple(behaviour_changes(folder, self.judgements, self.differences, self.steps))
+
+    @property
+    def clauses(self) -> Mapping[str, Clause]:
+        """The catalogue's rows by their ids, if the run has them."""
+        path = RunFolder(self.directory).clauses
+        return {each.id: each for each in read_records(Clause, path)} if path.is_file() else {}
 
     @property
     def results(self) -> tuple[Judged, ...]:
@@ -165,7 +185,7 @@ class Run:
             return None
         return measure if stands_for_reference(measure.spec, self.header.command) else None
 
-    def first_difference(self, judgement: Judgement) -> ClusteredDifference | None:
+    def first_difference(self, judgement: Judgement) -> Difference | None:
         """Return the finding of a scenario on a target, if there is one."""
         return next(iter(self.differences.get((judgement.target, judgement.scenario_id), ())), None)
 
@@ -181,26 +201,20 @@ class Run:
         return contrast(difference, self.times_of(difference))
 
 
-def times_in(rows: Iterable[AlignedStep], difference: Difference) -> Times | None:
+def times_in(rows: Iterable[AlignedEvents], difference: Difference) -> Times | None:
     """Return the times of the answer that a difference is about, if it is a difference of time."""
     if difference.difference_class != DifferenceClass.TIMING:
         return None
-    row = next((each for each in rows if each.target_sequence == difference.event_sequence), None)
-    if row is None or row.target_elapsed_ms is None:
+    row = next(
+        (each for each in rows if each.event and each.event.sequence == difference.event_sequence), None
+    )
+    if row is None or row.event is None or row.event.elapsed_ms is None:
         return None
-    return Times(target_ms=row.target_elapsed_ms, oracle_ms=row.oracle_elapsed_ms)
-
-
-class _OfRun(Protocol):
-    @property
-    def run_id(self) -> str: ...
-
-
-RowT = TypeVar("RowT", bound=_OfRun)
-
-
-def _of_run(rows: Iterable[RowT], header: RunHeader) -> tuple[RowT, ...]:
-    return tuple(row for row in rows if row.run_id == header.run_id)
+    return Times(
+        target_ms=row.event.elapsed_ms,
+        oracle_ms=row.other.elapsed_ms if row.other else None,
+        waits=(row.event.note or "").partition(LATE)[2],
+    )
 
 
 _SCRIPTS: Final = TypeAdapter(dict[str, ScriptPage])
@@ -208,11 +222,11 @@ _SCRIPTS: Final = TypeAdapter(dict[str, ScriptPage])
 
 def read_files(
     run_dir: Path,
-) -> tuple[RunHeader, RunFooter | None, dict[str, ScriptPage], Mapping[str, object]]:
-    """Read the run's header, footer and scripts, which are not in the tables."""
+) -> tuple[RunHeader, RunFooter | None, dict[str, ScriptPage], Mapping[str, Json]]:
+    """Read the run's header, footer and scripts."""
     folder = RunFolder(run_dir)
     try:
-        sources = folder.read_scripts()
+        sources = cast("Mapping[str, Json]", folder.read_scripts())
         return folder.read_run(), folder.read_footer(), _SCRIPTS.validate_python(sources), sources
     except TraceError as error:
         raise ReportError(f"{run_dir} cannot be made a report of: {error}") from error
@@ -242,10 +256,10 @@ def _references(summaries: Iterable[TargetSummary]) -> frozenset[str]:
 
 
 def by_place(
-    differences: Iterable[ClusteredDifference],
-) -> dict[tuple[str, str], tuple[ClusteredDifference, ...]]:
+    differences: Iterable[Difference],
+) -> dict[tuple[str, str], tuple[Difference, ...]]:
     """Group differences by target and scenario id, with the finding first in each group."""
-    places: dict[tuple[str, str], list[ClusteredDifference]] = defaultdict(list)
+    places: dict[tuple[str, str], list[Difference]] = defaultdict(list)
     for difference in sorted(differences, key=lambda each: each.ordinal):
         places[difference.target, difference.scenario_id].append(shortened(difference))
     return {place: tuple(found) for place, found in places.items()}

@@ -7,14 +7,13 @@ from typing import Final
 from pydantic import TypeAdapter
 
 from harness.invariants import AtFault, Violation
-from harness.report.site.pages import NavItem, Pages
+from harness.report.site.pages import NavItem, Site
 from harness.results.client_results import ClientsRun, read_violations
 from harness.results.exit_code import ENDED_COMPLETE, ExitCode
 from harness.results.stored_data import StoredData, read_whole
-from harness.trace.events import TARGET_LOST
-from harness.trace.target_record import TargetRecord
+from harness.trace.events import TARGET_LOST, TraceHeader
 
-_NAVIGATION: Final = (NavItem(file="index.html", name="Soak"),)
+_NAVIGATION: Final = (NavItem(view="soak", name="Soak"),)
 _ROWS: Final = ("crash", "close", "guest", "error")
 """The kinds of happening, one line of the diagram each."""
 _HAPPENING_COUNT_MAX: Final = 2_000
@@ -80,7 +79,7 @@ class SoakData(StoredData):
 class Soaked(StoredData):
     """One library on one target, with the violations found by the tap."""
 
-    target: TargetRecord
+    target: TraceHeader
     soak: SoakData
     violations: tuple[Violation, ...]
 
@@ -109,11 +108,10 @@ def soak_site(run: ClientsRun) -> Path:
         ReportError: an account is damaged.
     """
     banner = "" if run.ended == ENDED_COMPLETE else f"The soak did not finish: {run.ended}."
-    pages = Pages(run.folder, run.run_id, banner=banner, nav=_NAVIGATION)
+    site = Site(run.folder, run.run_id, banner=banner, nav=_NAVIGATION)
     soaked = read_soaks(run)
-    return pages.write(
-        "index.html", "soak.html.j2", clients=run, soaked=soaked, lines=_ROWS, is_right=_all_right(soaked)
-    )
+    site.view("soak", "soak.html.j2", clients=run, soaked=soaked, lines=_ROWS, is_right=_all_right(soaked))
+    return site.finish()
 
 
 def _all_right(soaked: Sequence[Soaked]) -> bool:

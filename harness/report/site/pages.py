@@ -1,15 +1,21 @@
-"""What all pages of the site share: head, navigation, style, scripts, and the functions for templates.
+"""A site: one page that loads its views, and the documents that it leads to, from packed files beside it.
 
-These pages may show anything that a target sent, so everything is escaped. A content security policy allows
-only our scripts and what they load: the data beside the pages, which are JSON passed to a function. The
-pages need no other host, and can be opened from disk.
+`index.html` is the frame of every view; `site.js` and `site.css` are beside it. `data/NAME.js` hands over a
+view, or some documents, as JSON, compressed and in base64. A script is the only thing that a page from disk
+may load. A file that is damaged or missing makes the page say so in place of that view.
+
+These views may show anything that a target sent, so everything is escaped. A content security policy allows
+only our script and what it loads. The page needs no other host, and can be opened from disk.
 """
 
 import base64
+import gzip
 import hashlib
+import json
 import shlex
 import shutil
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -18,92 +24,218 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from harness.report.model.codes import glyphs, legend
+from harness.report.model.clients import (
+    client_conversation_key,
+    client_talks,
+    column_key,
+    is_of_clients,
+    result_href,
+)
 from harness.report.model.contrasts import contrasted
-from harness.report.model.conversation import indented
-from harness.report.model.coverage import clause_anchor, coverage_globals
+from harness.report.model.conversation import ARROWS, indented
+from harness.report.model.coverage import STATUS_GLYPHS, STATUS_STYLES
 from harness.report.model.field_rows import readable
-from harness.report.model.history import History
 from harness.report.model.kafka_sources import source_parts
-from harness.report.model.names import css_name, scenario_page, target_anchor
-from harness.report.model.phrases import GLYPHS, counted, instant, link_address, links_in, shortened
-from harness.report.model.result_links import is_of_clients, result_href
-from harness.report.model.tables import applicable_count
+from harness.report.model.matrix import legend
+from harness.report.model.names import address, css_name, first_difference_anchor, target_anchor
+from harness.report.model.phrases import GLYPHS, counted, instant, link_address, links_in, place, shortened
+from harness.report.model.target_summary import applicable_count
 from harness.report.model.trend import COUNTED
+from harness.results.client_judgements import replay_place
 from harness.results.client_results import clients_folder
 from harness.results.exit_code import ENDED_COMPLETE
 from harness.results.run_kinds import is_clients_folder
-from harness.results.status import MARKS
+from harness.results.status import MARKS, mark, shown, status_of
+from harness.trace.canonical import Json
 from harness.trace.events import RunFooter
+from harness.trace.files import write_whole
 from harness.verdict import Outcome
+
+INDEX: Final = "index.html"
+DATA: Final = "data"
+STATIC: Final = "static.html"
+"""The page that needs no script; only the site of a run has it."""
+_CHUNK_LENGTH_MAX: Final = 1 << 21
+"""In characters of JSON: from this length on, further documents go into another file."""
+_SHARED_LENGTH_MIN: Final = 16
+"""The length of a text from which on a file has it once, however many of its documents have it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NavItem:
-    """One item of the navigation on every page."""
+    """One item of the navigation: a view."""
 
-    file: str
+    view: str
     name: str
 
 
 NAVIGATION: Final = (
-    NavItem(file="index.html", name="Matrix"),
-    NavItem(file="changes.html", name="Versions"),
-    NavItem(file="regression.html", name="Regression"),
-    NavItem(file="trend.html", name="Trend"),
-    NavItem(file="coverage.html", name="Coverage"),
-    NavItem(file="gate.html", name="Gate"),
+    NavItem(view="matrix", name="Matrix"),
+    NavItem(view="changes", name="Versions"),
+    NavItem(view="regression", name="Regression"),
+    NavItem(view="trend", name="Trend"),
+    NavItem(view="coverage", name="Coverage"),
+    NavItem(view="gate", name="Gate"),
 )
-CLIENTS_NAVIGATION: Final = NavItem(file="clients.html", name="Clients")
-"""The second item if a run also has client scripts."""
-CLIENTS_ALONE: Final = NavItem(file="index.html", name="Clients")
-"""The item of a run with client scripts only."""
-TREND_NAVIGATION: Final = tuple(item for item in NAVIGATION if item.file in {"regression.html", "trend.html"})
-"""The navigation of the pages that `trend` writes, which belong to no single run."""
+CLIENTS_NAVIGATION: Final = NavItem(view="clients", name="Clients")
+"""The second item if a run also has client scripts; the first if it has nothing else."""
+TREND_NAVIGATION: Final = (NAVIGATION[3], NAVIGATION[2])
+"""The navigation of a trend's site, which belongs to no single run."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Script:
-    text: Markup
-    digest: str
+class _Chunk:
+    """A file of documents that is being filled; what they share, it has once.
+
+    Deflate finds what repeats within 32 KiB, which is less than a document. So long texts, and tuples, which
+    are the fields of events, go into a list. A document has `{"$": INDEX}` in their place.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.length = 0
+        self._html: dict[str, str] = {}
+        self._conversations: dict[str, Json] = {}
+        self._shared: list[Json] = []
+        self._places: dict[object, int] = {}
+
+    def add(self, key: str, html: str, talk: Json) -> None:
+        """Add a document."""
+        before = len(self._shared)
+        self._html[key], self._conversations[key] = html, self._packed(talk)
+        added = (html, self._conversations[key], self._shared[before:])
+        self.length += len(json.dumps(added, separators=(",", ":")))
+
+    def content(self) -> Json:
+        """Return the documents in the form that `static/site.js` reads."""
+        return {"html": self._html, "talk": self._conversations, "shared": self._shared}
+
+    def _packed(self, value: Json) -> Json:
+        if isinstance(value, str):
+            return value if len(value) < _SHARED_LENGTH_MIN else self._reference(value, value)
+        if isinstance(value, Mapping):
+            return {name: self._packed(each) for name, each in value.items()}
+        if isinstance(value, Sequence):
+            if type(value) is tuple and value not in self._places:
+                return self._reference(value, [self._packed(each) for each in value])
+            return self._reference(value, value) if type(value) is tuple else [self._packed(e) for e in value]
+        return value
+
+    def _reference(self, key: object, value: Json) -> Json:
+        if key not in self._places:
+            self._places[key] = len(self._shared)
+            self._shared.append(value)
+        return {"$": self._places[key]}
 
 
-class Pages:
-    """Writes pages of one site."""
+class Site:
+    """Writes one site: views at once, documents and conversations when their file is full."""
 
     def __init__(
-        self, directory: Path, run_id: str, *, banner: str = "", nav: tuple[NavItem, ...] = NAVIGATION
+        self, directory: Path, run_id: str, *, nav: Sequence[NavItem] = NAVIGATION, banner: str = ""
     ) -> None:
+        """Take the site's folder; files of an earlier site in it stay until they are written again."""
         self._directory = directory
+        self._nav = tuple(nav)
+        self._files: dict[str, list[tuple[str, str]]] = {}
+        self._filling: dict[str, _Chunk] = {}
         self._shared = {
             "run_id": run_id,
             "run_path": _from_here(directory),
             "banner": banner,
-            "navigation": nav,
+            "views": frozenset(item.view for item in self._nav),
         }
 
-    def write(self, file: str, template: str, **values: object) -> Path:
-        """Write a page; what UTF-8 cannot encode (a lone surrogate from a target) is written as an escape."""
-        shared = {**self._shared, "file": file, "root": "../" * file.count("/")}
-        text = _environment().get_template(template).render(**shared, **values)
-        return self.write_text(file, text)
+    def clear(self) -> None:
+        """Remove the data of an earlier site."""
+        shutil.rmtree(self._directory / DATA, ignore_errors=True)
 
-    def fresh_folder(self, name: str) -> None:
-        """Make an empty folder, removing any earlier content."""
-        shutil.rmtree(self._directory / name, ignore_errors=True)
-        (self._directory / name).mkdir(parents=True)
+    def rendered(self, template: str, view: str, **values: object) -> str:
+        """Return the HTML of a template, for a view or a document."""
+        return _environment().get_template(template).render(**self._shared, view=view, **values)
 
-    def write_text(self, file: str, text: str) -> Path:
-        """Write a text to a file."""
-        path = self._directory / file
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
-        return path
+    def view(self, name: str, template: str, **values: object) -> None:
+        """Write a view."""
+        self.data(name, {"html": self.rendered(template, address(name)[1:], **values)})
+
+    def document(self, kind: str, name: str, template: str, talk: Json = None, **values: object) -> None:
+        """Add a document with its conversations; those of a kind come in the order of their names."""
+        html = self.rendered(template, address(name)[1:], **values)
+        self._add(kind, name, html, talk)
+
+    def talk(self, key: str, data: Json) -> str:
+        """Add a conversation, and return the name of the data that has it under its key."""
+        return self._add("talks", key, "", data)
+
+    def talks(self, name: str, talks: Mapping[str, Json]) -> None:
+        """Write conversations, which have a file to themselves, by their keys."""
+        chunk = _Chunk(name)
+        for key, data in talks.items():
+            chunk.add(key, "", data)
+        self.data(name, chunk.content())
+
+    def data(self, name: str, content: Json) -> None:
+        """Write data that the page loads by name."""
+        packed = json.dumps(content, separators=(",", ":")).encode()
+        packed = base64.b64encode(gzip.compress(packed, 6, mtime=0))
+        write_whole(self._directory / DATA / f"{name}.js", f'kc.z("{name}","{packed.decode()}");\n')
+
+    def finish(self) -> Path:
+        """Write what is not full yet, and the page itself; return the page."""
+        for chunk in self._filling.values():
+            self.data(chunk.name, chunk.content())
+        static = files("harness.report.site") / "static"
+        for name in ("site.css", "site.js"):
+            write_whole(self._directory / name, (static / name).read_text(encoding="utf-8"))
+        loader = (static / "loader.js").read_text(encoding="utf-8").strip()
+        facts = {
+            "first": self._nav[0].view,
+            "views": [item.view for item in self._nav],
+            "documents": list(self._files.values()),
+            "legend": legend(),
+            "arrows": {css_name(kind): arrow for kind, arrow in ARROWS.items()},
+        }
+        text = (
+            _environment()
+            .get_template("frame.html.j2")
+            .render(
+                **self._shared,
+                navigation=self._nav,
+                loader=Markup(loader),  # noqa: S704 - our own file
+                digest=base64.b64encode(hashlib.sha256(loader.encode()).digest()).decode(),
+                facts=facts,
+                has_static=(self._directory / STATIC).is_file(),
+            )
+        )
+        write_whole(self._directory / INDEX, text)
+        return self._directory / INDEX
+
+    def page(self, file: str, template: str, **values: object) -> Path:
+        """Write a page that needs no script."""
+        write_whole(self._directory / file, self.rendered(template, "", **values))
+        return self._directory / file
+
+    def _add(self, kind: str, key: str, html: str, talk: Json) -> str:
+        """Add an entry to a file of its kind, which is written when it is full; return the file's name."""
+        files = self._files.setdefault(kind, [])
+        if kind not in self._filling:
+            self._filling[kind] = _Chunk(f"{kind}-{len(files) + 1:03}")
+            files.append((key, self._filling[kind].name))
+        chunk = self._filling[kind]
+        chunk.add(key, html, talk)
+        if chunk.length >= _CHUNK_LENGTH_MAX:
+            self.data(chunk.name, self._filling.pop(kind).content())
+        return chunk.name
+
+
+def has_results(folder: Path) -> bool:
+    """Return whether a folder has the site of a run, which gates add their views to."""
+    return any((folder / DATA / f"{view}.js").is_file() for view in ("matrix", "clients"))
 
 
 def navigation_of(folder: Path) -> tuple[NavItem, ...]:
-    """Return the navigation of a run's pages."""
+    """Return the navigation of a run's site."""
     if is_clients_folder(folder):
-        return (CLIENTS_ALONE, NAVIGATION[-1])
+        return (CLIENTS_NAVIGATION, NAVIGATION[-1])
     if clients_folder(folder) is None:
         return NAVIGATION
     return (NAVIGATION[0], CLIENTS_NAVIGATION, *NAVIGATION[1:])
@@ -133,23 +265,19 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    static = files("harness.report.site") / "static"
     environment.globals.update(
-        site_style=Markup((static / "site.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
-        site_scripts={name: _script(name) for name in ("site", "matrix", "clients", "talk")},
         glyphs=GLYPHS,
-        code_legend=legend(),
         counted=COUNTED,
         result_href=result_href,
         is_of_clients=is_of_clients,
-        past_runs=_past_runs,
-        **coverage_globals(),
+        status_glyphs=STATUS_GLYPHS,
+        status_styles=STATUS_STYLES,
         outcomes=tuple(Outcome),
         marks=MARKS,
     )
     environment.filters.update(
         css=css_name,
-        page=scenario_page,
+        page=address,
         anchor=target_anchor,
         short=shortened,
         readable=readable,
@@ -161,18 +289,14 @@ def _environment() -> Environment:
         links=links_in,
         source_parts=source_parts,
         contrasted=contrasted,
-        clause_anchor=clause_anchor,
-        as_glyphs=glyphs,
+        first_anchor=first_difference_anchor,
+        place=place,
+        replay_place=replay_place,
+        client_talks=client_talks,
+        conversation_key=client_conversation_key,
+        column_key=column_key,
+        shown=shown,
+        standing=mark,
+        status=status_of,
     )
     return environment
-
-
-def _past_runs(history: History) -> list[dict[str, str]]:
-    return [asdict(run) for run in history.runs]
-
-
-def _script(name: str) -> _Script:
-    path = files("harness.report.site") / "static" / f"{name}.js"
-    text = path.read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return _Script(text=Markup(text), digest=digest)  # noqa: S704 - our own file

@@ -1,111 +1,230 @@
-"""The static site of a run: the matrix, a page for each scenario, and overview pages."""
+"""The site of a run: what its record says, and beside it what Spark counted over the run and earlier ones."""
 
-import shutil
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 from typing import Final
 
 from harness.diff.model import Judgement
+from harness.report.model.cause_groups import cause_groups
 from harness.report.model.changes import Changes
-from harness.report.model.clients_page import client_attention
-from harness.report.model.conversation import target_sections
-from harness.report.model.conversation_data import as_script, conversation_data
-from harness.report.model.coverage import Coverage, heat_tables, read_coverage
-from harness.report.model.history import History
-from harness.report.model.losses import verdict_line
+from harness.report.model.clients import (
+    client_attention,
+    client_matrix,
+    client_sections,
+    client_titles,
+    columns_of,
+    not_compared,
+    tallies,
+)
+from harness.report.model.conversation import TargetSection, target_sections
+from harness.report.model.conversation_data import conversation_data
+from harness.report.model.coverage import heat_tables, run_coverage
+from harness.report.model.gate_data import read_decision
+from harness.report.model.losses import losses, verdict_line
 from harness.report.model.matrix import (
-    attention_groups,
+    area_grid,
     difference_grid,
     error_code_grid,
-    is_large,
+    laid_out,
     latency_grid,
-    matrix_groups,
+    neighbours,
+    reason_grid,
     shows_references,
     target_counts,
     titles,
 )
-from harness.report.model.names import conversation_file, scenario_page
-from harness.report.model.neighbours import neighbours
+from harness.report.model.phrases import headline
 from harness.report.model.regression import Regression
 from harness.report.model.run_data import Run
-from harness.report.model.trend import TREND_FOLDER, Trend
-from harness.report.site.clients_site import clients_banner, clients_pages
-from harness.report.site.gate_page import gate_page
-from harness.report.site.pages import Pages, banner, navigation_of
-from harness.results.exit_code import ExitCode, exit_code, worst
+from harness.report.model.tables import has_table
+from harness.report.model.trend import TREND_FOLDER, History, Trend, flake_words
+from harness.report.site.clients_soak import soak_site
+from harness.report.site.pages import (
+    INDEX,
+    NAVIGATION,
+    STATIC,
+    TREND_NAVIGATION,
+    Site,
+    banner,
+    has_results,
+    navigation_of,
+)
+from harness.results.client_results import ClientsRun
+from harness.results.exit_code import ENDED_COMPLETE, ExitCode, exit_code, worst
 from harness.results.status import mark
+from harness.spark.master import LOCAL_MASTER, why_no_spark
+from harness.trace.canonical import Json
 from harness.verdict import Outcome
 
-CLUSTER_COUNT_MAX: Final = 100
-"""The number of clusters that the index lists; the table has all."""
+CAUSE_COUNT_MAX: Final = 100
+"""The number of causes that the matrix lists; the differences have all."""
+_STATIC_COUNT_MAX: Final = 50
+"""The number of results that the page without a script shows in full."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """How to get a view that Spark makes."""
+
+    lacking: str | None
+    """What the machine lacks, with its remedy; None if it lacks nothing."""
+    command: str
 
 
 def render_site(run_dir: Path) -> Path:
-    """Write the site of a run whose tables were built, and return its index."""
+    """Write the site of a judged run, and return its page."""
     return site_of(Run.load(run_dir))
 
 
 def site_of(run: Run) -> Path:
-    """Write the site of a run, and return its index."""
-    pages = Pages(
+    """Write the site of a run, and return its page; nothing of it needs Spark.
+
+    Views of tables that were made of the run before are among them.
+    """
+    run.steps.read_all()
+    site = _site(run)
+    site.clear()
+    _scenarios(run, site)
+    site.view("matrix", "index.html.j2", **_index(run))
+    site.data("matrix-titles", titles(run.judgements, [each.target for each in run.targets]))
+    gate_view(run.directory, site, run)
+    if run.clients is not None:
+        clients_views(run.clients, site)
+    _write_aggregates(run, site)
+    _static(run, site)
+    return site.finish()
+
+
+def add_aggregates(run: Run) -> None:
+    """Write the views of a run's site that come from tables, once these were made."""
+    _write_aggregates(run, _site(run))
+
+
+def _site(run: Run) -> Site:
+    return Site(
         run.directory,
         run.header.run_id,
-        banner=banner(run.footer) or (clients_banner(run.clients) if run.clients else ""),
+        banner=banner(run.footer) or (clients_banner(run.clients) if run.clients else "") or run.damage,
         nav=navigation_of(run.directory),
     )
+
+
+def _write_aggregates(run: Run, site: Site) -> None:
     trend_dir = run.directory / TREND_FOLDER
-    history = History.load(trend_dir, run.directory)
-    coverage = read_coverage(run)
-    _scenarios(run, pages, history, coverage)
-    diverging = {
-        (each.target, each.scenario_id) for each in run.judgements if each.outcome == Outcome.DIVERGES
+    history, changes = History.load(trend_dir, run.directory), Changes.of(run)
+    trend = Trend.load(trend_dir, history)
+    site.view("changes", "changes.html.j2", changes=changes, run=run)
+    site.view("trend", "trend.html.j2", trend=trend, missing=_missing(run))
+    write_regression(run, site)
+    site.view(
+        "coverage",
+        "coverage.html.j2",
+        coverage=run_coverage(run),
+        heat=heat_tables(run.steps.error_codes),
+        diverging={
+            (each.target, each.scenario_id) for each in run.judgements if each.outcome == Outcome.DIVERGES
+        },
+    )
+    site.data("beside", _beside(site, history, changes))
+
+
+def write_regression(run: Run, site: Site) -> None:
+    """Write the view of what a run changed.
+
+    Raises:
+        ReportError: a table of the trend, or the run's data on a baseline, is damaged.
+    """
+    trend_dir = run.directory / TREND_FOLDER
+    regression = Regression.of(run, trend_dir, History.load(trend_dir, run.directory))
+    site.view("regression", "regression.html.j2", regression=regression, missing=_missing(run))
+
+
+def add_regression(folder: Path) -> None:
+    """Write the view again after a gate decided, if the folder has a run's site.
+
+    Raises:
+        ReportError: a table of the run, or its data on a baseline, is damaged.
+    """
+    if has_results(folder):
+        run = Run.load(folder)
+        write_regression(run, _site(run))
+
+
+def _missing(run: Run) -> Remedy | None:
+    """Return how to get what Spark counts over runs; None if it is there, or the run cannot be archived."""
+    if run.footer is None or has_table(run.directory / TREND_FOLDER, "run_totals"):
+        return None
+    return Remedy(
+        lacking=why_no_spark(LOCAL_MASTER), command=f"kafka-conformance report {run.directory.name}"
+    )
+
+
+def _beside(site: Site, history: History, changes: Changes) -> Json:
+    """Return what views of scenarios show of many runs: results, flakiness, and changes between versions."""
+    results: dict[str, dict[str, str]] = {}
+    for (target, scenario_id), codes in history.results.items():
+        results.setdefault(target, {})[scenario_id] = codes
+    flakes: dict[str, dict[str, str]] = {}
+    for (target, scenario_id), rate in history.flakes.items():
+        flakes.setdefault(target, {})[scenario_id] = flake_words(rate)
+    return {
+        "sentence": changes.sentence if changes.changes else "",
+        "runs": [asdict(each) for each in history.runs],
+        "results": results,
+        "flakes": flakes,
+        "versions": {
+            scenario_id: site.rendered("scenario_versions.html.j2", "", changes=found)
+            for scenario_id, found in changes.by_scenario().items()
+        },
     }
-    heat = heat_tables(run.error_codes)
-    pages.write("coverage.html", "coverage.html.j2", coverage=coverage, heat=heat, diverging=diverging)
-    pages.write("changes.html", "changes.html.j2", changes=Changes.of(run), run=run)
-    pages.write("trend.html", "trend.html.j2", trend=Trend.load(trend_dir, history))
-    pages.write("regression.html", "regression.html.j2", regression=Regression.of(run, trend_dir, history))
-    gate_page(run.directory, pages)
-    if run.clients is not None:
-        clients_pages(run.clients, pages)
-    if is_large(run):
-        (run.directory / "data").mkdir(exist_ok=True)
-        pages.write_text("data/matrix.js", as_script("data/matrix.js", titles(run)))
-    return pages.write("index.html", "index.html.j2", **_index(run))
 
 
-def _scenarios(run: Run, pages: Pages, history: History, coverage: Coverage) -> None:
-    """Write a page for each scenario, and the data that it loads."""
-    for name in ("scenarios", "talks"):
-        shutil.rmtree(run.directory / name, ignore_errors=True)
-        (run.directory / name).mkdir()
-    changes, beside = Changes.of(run).by_scenario(), neighbours(run)
-    statements = {line.clause: line.statement for line in coverage.lines}
+def _scenarios(run: Run, site: Site) -> None:
+    """Write a document for each scenario, with its conversations."""
+    beside, clauses = neighbours(run), run.clauses
     for scenario_id, members in groupby(run.judgements, key=lambda each: each.scenario_id):
         judgements = tuple(members)
         script = run.scripts.get(scenario_id)
-        sections = target_sections(run, scenario_id, judgements, history)
-        file = conversation_file(scenario_id)
-        pages.write_text(
-            file, as_script(file, conversation_data(sections, script, run.sources.get(scenario_id)))
-        )
-        pages.write(
-            scenario_page(scenario_id),
+        sections = target_sections(run, scenario_id, judgements)
+        site.document(
+            "scenarios",
+            scenario_id,
             "scenario.html.j2",
-            run=run,
+            talk=conversation_data(sections, script, run.sources.get(scenario_id)),
             scenario_id=scenario_id,
             judgement=judgements[0],
             script=script,
             run_with=_run_with(run, judgements),
-            changes=changes.get(scenario_id, ()),
             beside=beside[scenario_id],
-            statements=statements,
+            clauses=clauses,
             sections=sections,
-            history=history,
-            conversation=file,
         )
+
+
+def _static(run: Run, site: Site) -> None:
+    """Write the page without a script: the results to look at in full, one of each cause first."""
+    groups = cause_groups(run)
+    in_order = [group.first for group in groups]
+    in_order += [each for group in groups for each in group.others]
+    shown: dict[tuple[str, str], TargetSection] = {}
+    for each in in_order:
+        if len(shown) < _STATIC_COUNT_MAX and (each.scenario_id, each.target) not in shown:
+            judgements = [one for one in run.judgements if one.scenario_id == each.scenario_id]
+            sections = target_sections(run, each.scenario_id, judgements)
+            (section,) = [one for one in sections if one.judgement.target == each.target]
+            shown[each.scenario_id, each.target] = section
+    site.page(
+        STATIC,
+        "static.html.j2",
+        headline=verdict_line(run),
+        run=run,
+        sections=tuple(shown.values()),
+        count=len({(each.scenario_id, each.target) for each in in_order}),
+    )
 
 
 def _run_with(run: Run, judgements: Iterable[Judgement]) -> Mapping[str, str]:
@@ -119,29 +238,136 @@ def _run_with(run: Run, judgements: Iterable[Judgement]) -> Mapping[str, str]:
 
 
 def _index(run: Run) -> dict[str, object]:
-    clusters = [cluster for cluster in run.clusters if run.header.run_id in cluster.run_ids]
+    causes = run.causes
     return {
         "run": run,
         "headline": verdict_line(run),
+        "losses": losses(run),
         "exit_code": worst(_codes(run)),
         "client_attention": client_attention(run.clients) if run.clients else (),
-        "attention": attention_groups(run),
-        "groups": matrix_groups(run),
+        "attention": cause_groups(run),
+        "groups": laid_out(run.judgements, [each.target for each in run.targets]),
         "shows_references": shows_references(run),
         "target_counts": target_counts(run),
-        "is_lazy": is_large(run),
+        "took_s": _took_s(run),
+        "requests": run.steps.requests,
         "outcome_counts": Counter(each.outcome for each in run.judgements),
         "expectation_counts": Counter(mark(each) for each in run.judgements),
+        "areas": area_grid(run),
+        "not_applicable": reason_grid(run),
         "differences": difference_grid(run),
-        "clusters": clusters[:CLUSTER_COUNT_MAX],
-        "cluster_count": len(clusters),
+        "causes": causes[:CAUSE_COUNT_MAX],
+        "cause_count": len(causes),
         "latencies": latency_grid(run),
         "error_codes": error_code_grid(run),
-        "changes": Changes.of(run),
     }
 
 
-def _codes(run: Run) -> tuple[ExitCode, ...]:
+def _took_s(run: Run) -> float | None:
+    """Return how many seconds a run took; None if it was cut short."""
+    if run.footer is None:
+        return None
+    began, ended = (datetime.fromisoformat(each) for each in (run.header.started_at, run.footer.finished_at))
+    return (ended - began).total_seconds()
+
+
+def _codes(run: Run) -> Sequence[ExitCode]:
     """Return the exit code of the scenarios, and of client scripts if the run has any."""
     scenarios = exit_code(run.judgements, run.footer)
     return (scenarios,) if run.clients is None else (scenarios, run.clients.exit_code)
+
+
+def clients_site_alone(run: ClientsRun) -> Path:
+    """Write the site of a run of client scripts alone into its folder, and return its page."""
+    if run.soak_s:
+        return soak_site(run)
+    site = Site(run.folder, run.run_id, banner=clients_banner(run), nav=navigation_of(run.folder))
+    site.clear()
+    clients_views(run, site)
+    gate_view(run.folder, site)
+    return site.finish()
+
+
+def clients_banner(run: ClientsRun) -> str:
+    """Return a warning if client scripts did not complete; empty if they did."""
+    if run.ended == ENDED_COMPLETE:
+        return ""
+    return f"The client scripts did not finish: {run.ended}. This page shows what was recorded until then."
+
+
+def clients_views(run: ClientsRun, site: Site) -> None:
+    """Write the views about client scripts; the conversations that they load are written apart."""
+    for script_id in sorted({each.script_id for each in run.results}):
+        site.document(
+            "scripts",
+            script_id,
+            "client_script.html.j2",
+            script=run.scripts[script_id],
+            sections=client_sections(run, script_id),
+            libraries=run.libraries,
+        )
+    site.view("clients", "clients.html.j2", **_matrix(run))
+    site.data("clients-titles", client_titles(run))
+
+
+def _matrix(run: ClientsRun) -> dict[str, object]:
+    counted = tallies(run)
+    return {
+        "clients": run,
+        "headline": headline(Counter(each.status for each in run.results)),
+        "exit_code": run.exit_code,
+        "attention": client_attention(run),
+        "columns": columns_of(run),
+        "groups": client_matrix(run),
+        "tallies": counted,
+        "outcome_counts": Counter(each.outcome for each in run.results),
+        "expectation_counts": Counter(mark(each) for each in run.results),
+        "compared_count": sum(each.compared for each in counted),
+        "not_compared": not_compared(run),
+        "replayed": sum(each.replayed for each in counted),
+    }
+
+
+_COMPLAINT_COUNT_MAX: Final = 300
+"""The number of complaints shown; the file has all."""
+
+
+def gate_view(folder: Path, site: Site, run: Run | None = None) -> None:
+    """Write the view of the decision in a folder; without one, it shows the run's own, if there is a run.
+
+    Raises:
+        ReportError: the file is not a decision.
+    """
+    site.view(
+        "gate",
+        "gate.html.j2",
+        decision=read_decision(folder),
+        own_code=None if run is None else worst(_codes(run)),
+        own_sentence="" if run is None else verdict_line(run),
+        has_site=has_results(folder) or run is not None,
+        complaint_count_max=_COMPLAINT_COUNT_MAX,
+    )
+
+
+def add_gate_view(folder: Path, run_id: str) -> str:
+    """Write the view of a new decision into the folder's site, or a site of its own; return its address."""
+    has_site = has_results(folder)
+    site = Site(folder, run_id, nav=navigation_of(folder) if has_site else NAVIGATION[-1:])
+    gate_view(folder, site)
+    if not has_site:
+        site.finish()
+    return f"{folder / INDEX}#{NAVIGATION[-1].view}"
+
+
+def render_trend(trend_dir: Path) -> Path:
+    """Write the site beside the tables of a trend, and return its page.
+
+    Raises:
+        ReportError: a table is missing or damaged.
+    """
+    history = History.load(trend_dir, trend_dir)
+    site = Site(trend_dir, f"{len(history.runs)} runs of an archive", nav=TREND_NAVIGATION)
+    regression = Regression.of_trend(trend_dir, history)
+    site.view("regression", "regression.html.j2", regression=regression, missing=None)
+    site.view("trend", "trend.html.j2", trend=Trend.load(trend_dir, history), missing=None)
+    return site.finish()

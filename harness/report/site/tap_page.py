@@ -1,25 +1,29 @@
-"""The pages of a tap: requests, answers, and violated invariants; nothing is judged."""
+"""The site of a tap: requests, answers, and violated invariants; nothing is judged."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from harness.invariants import AtFault, Violation
 from harness.invariants.stored import VIOLATIONS
-from harness.report.model.clients_page import ReplayRow, replay_row
-from harness.report.model.conversation_data import as_script, lone_conversation_data
+from harness.report.model.conversation_data import (
+    NO_ERROR,
+    error_codes,
+    heard,
+    lone_conversation_data,
+    steps_of,
+)
 from harness.report.model.names import slug
-from harness.report.model.tapped_conversation_data import NO_ERROR, error_codes, heard, steps_of
-from harness.report.site.pages import NavItem, Pages, banner
-from harness.results.replay_results import read_findings
+from harness.report.site.pages import NavItem, Site, banner
+from harness.results.replay_results import ReplayFinding, read_findings
+from harness.trace.canonical import Json
 from harness.trace.events import Event, EventKind, TraceHeader
 from harness.trace.files import RunFolder, read_events, read_records
 from harness.trace.schema import TraceError
 
-_NAVIGATION: Final = (NavItem(file="index.html", name="Tap"),)
-_CONVERSATIONS: Final = "talks"
+_NAVIGATION: Final = (NavItem(view="tap", name="Tap"),)
 CONNECTION_COUNT_MAX: Final = 400
 """The number of connections whose conversation a site contains; the trace has all."""
 _VIOLATION_COUNT_MAX: Final = 500
@@ -43,8 +47,8 @@ class Connection:
     ended: str
     violations: int
     anchor: str
-    data_file: str
-    """The file with the conversation; empty if the site has none."""
+    talk: str
+    """The name of the data with the conversation; empty if the site has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,24 +71,24 @@ class TappedTarget:
     request_count: int
     connections: tuple[Connection, ...]
     said: tuple[Said, ...]
-    replays: tuple[ReplayRow, ...]
+    replays: tuple[ReplayFinding, ...]
     """Answers in which the reference differs, if the requests were replayed to it."""
 
 
 def tap_site(folder: RunFolder) -> Path:
-    """Write the pages of a tap into its folder, and return the index.
+    """Write the site of a tap into its folder, and return its page.
 
     Raises:
         TraceError: a file of the tap is damaged, or the tap was killed and is not finished yet.
     """
     header, footer = folder.read_run(), folder.read_footer()
-    pages = Pages(folder.path, header.run_id, banner=banner(footer), nav=_NAVIGATION)
-    pages.fresh_folder(_CONVERSATIONS)
-    path = folder.path / VIOLATIONS
+    site = Site(folder.path, header.run_id, banner=banner(footer), nav=_NAVIGATION)
+    site.clear()
+    path = folder.record / VIOLATIONS
     violations = read_records(Violation, path) if path.is_file() else ()
-    targets = [_target(folder, name, violations, pages) for name in folder.targets()]
-    return pages.write(
-        "index.html",
+    targets = [_target(folder, name, violations, site) for name in folder.targets()]
+    site.view(
+        "tap",
         "tap.html.j2",
         header=header,
         footer=footer,
@@ -93,20 +97,21 @@ def tap_site(folder: RunFolder) -> Path:
         violation_count=len(violations),
         is_by_clients=all(each.party == AtFault.CLIENTS for each in violations),
     )
+    return site.finish()
 
 
-def _target(folder: RunFolder, name: str, violations: Iterable[Violation], pages: Pages) -> TappedTarget:
-    events = read_events(folder.events(name)).events
+def _target(folder: RunFolder, name: str, violations: Iterable[Violation], site: Site) -> TappedTarget:
+    events = read_events(folder.events(name))
     by_connection: dict[tuple[str, str], list[Event]] = defaultdict(list)
     for event in events:
         by_connection[event.scenario_id, event.connection or ""].append(event)
     broken = _broken(events, violations, name)
     connections: list[Connection] = []
     for place, (key, members) in enumerate(by_connection.items()):
-        is_reported = place < CONNECTION_COUNT_MAX
-        connections.append(_connection(name, key, members, broken[key], is_reported=is_reported))
-        if is_reported:
-            _write_conversation(connections[-1], members, pages)
+        found = _connection(name, key, members, broken[key])
+        if place < CONNECTION_COUNT_MAX:
+            found = replace(found, talk=site.talk(found.anchor, _conversation(found, members)))
+        connections.append(found)
     headers = folder.read_headers(name)
     if not headers:
         raise TraceError(f"{folder.headers_json(name)}: contains no header")
@@ -116,7 +121,7 @@ def _target(folder: RunFolder, name: str, violations: Iterable[Violation], pages
         request_count=sum(each.kind == EventKind.REQUEST for each in events),
         connections=tuple(connections),
         said=_said(events),
-        replays=tuple(replay_row(each) for each in read_findings(folder.events(name).parent)),
+        replays=read_findings(folder.events(name).parent),
     )
 
 
@@ -132,9 +137,7 @@ def _broken(
     )
 
 
-def _connection(
-    target: str, key: tuple[str, str], events: list[Event], violations: int, *, is_reported: bool
-) -> Connection:
+def _connection(target: str, key: tuple[str, str], events: list[Event], violations: int) -> Connection:
     conversation, name = key
     requests = Counter(each.api or "?" for each in events if each.kind == EventKind.REQUEST)
     answers = (_code(each) for each in events if each.kind == EventKind.RESPONSE)
@@ -154,7 +157,7 @@ def _connection(
         ended="" if end is None else (end.note or end.kind),
         violations=violations,
         anchor=anchor,
-        data_file=f"{_CONVERSATIONS}/{anchor}.js" if is_reported else "",
+        talk="",
     )
 
 
@@ -162,14 +165,13 @@ def _counted(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda each: -each[1]))
 
 
-def _write_conversation(connection: Connection, events: Iterable[Event], pages: Pages) -> None:
+def _conversation(connection: Connection, events: Iterable[Event]) -> Json:
     reported, left_out = heard(events)
-    data = lone_conversation_data(
+    return lone_conversation_data(
         connection.anchor,
         steps_of(reported, lambda _: -1),
         further={"left_out": left_out, "title": connection.name},
     )
-    pages.write_text(connection.data_file, as_script(connection.data_file, data))
 
 
 def _said(events: Iterable[Event]) -> tuple[Said, ...]:

@@ -1,22 +1,18 @@
 """What scenarios were run with, as a run's folder keeps it."""
 
-import io
 import json
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from harness.cli.brokers import print_brokers
 from harness.orchestration.plan import PlanError, parse_properties
-from harness.report.exports.junit import write_junit
-from harness.report.exports.markdown import write_summary
-from harness.report.model.names import scenario_page
 from harness.report.model.phrases import property_options
 from harness.report.site.run_site import render_site
 from harness.results.brokers import added_properties
-from harness.tests.report_reading import allure_results, printed
+from harness.tests.report_reading import allure_results, junit_of, printed, summary_of
 from harness.tests.report_run import HEARTBEAT, SCALA, small_run
+from harness.tests.site_reading import view_of
 from harness.trace.files import RunFolder
 
 ADDED = "--broker-property offset.metadata.max.bytes=10"
@@ -52,10 +48,10 @@ def test_a_run_that_does_not_say_what_brokers_had_tells_nothing(tmp_path: Path) 
 
 def test_every_report_repeats_a_scenario_with_the_properties_that_it_had(packed: Path) -> None:
     assert AGAIN in printed(packed)
-    assert AGAIN in write_summary(packed).read_text()
-    assert f"repeat: {AGAIN}" in write_junit(packed).read_text()
+    assert AGAIN in summary_of(packed)
+    assert f"repeat: {AGAIN}" in ET.tostring(junit_of(packed), encoding="unicode")
     render_site(packed)
-    page = (packed / scenario_page(HEARTBEAT)).read_text()
+    page = view_of(packed, HEARTBEAT)
     assert AGAIN in page
     assert "offset.metadata.max.bytes=10" in page.partition("Run with")[2].partition("</dd>")[0]
     assert AGAIN in json.dumps(allure_results(packed))
@@ -70,14 +66,3 @@ def test_the_properties_of_a_line_are_read_again() -> None:
 def test_what_is_no_property_is_refused(text: str) -> None:
     with pytest.raises(PlanError):
         parse_properties([text])
-
-
-def test_brokers_are_counted_where_scenarios_shared_some(packed: Path) -> None:
-    shared, alone = io.StringIO(), io.StringIO()
-    folder = RunFolder(packed)
-    print_brokers(folder, Console(file=shared, width=200))
-    assert f"{SCALA}  brokers: 1 instead of 2" in shared.getvalue()
-
-    folder.write_brokers({SCALA: {"brokers": [{"broker_config": {}, "cohorts": [["a/b"]]}], "unpacked": 1}})
-    print_brokers(folder, Console(file=alone, width=200))
-    assert alone.getvalue() == ""

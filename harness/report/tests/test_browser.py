@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from harness.clients.report import write_report
 from harness.diff.model import Judgement
+from harness.results.client_results import CONVERSATION_FILE, ClientsFiles
 from harness.results.exit_code import ExitCode
 from harness.tests.browser import browser
 from harness.tests.in_process import CommandLine
@@ -34,8 +35,8 @@ def test_a_red_cell_leads_to_a_line_that_shows_the_same_difference_again(
 
     with browser(tmp_path / "profile") as tab:
         tab.open((reports / "red" / "index.html").as_uri())
-        tab.follow("tr.row a.mark.diverges.unexpected")
-        tab.until("location.pathname.includes('/scenarios/') && document.querySelector('table.talk')")
+        tab.click("tr.row a.mark.diverges.unexpected")
+        tab.until("document.querySelector('table.talk')")
         tab.click("details.target.differs .to-first")
         tab.until("location.hash && document.querySelector('tr.finding.first')")
         place = str(tab.read("document.querySelector('tr.finding.first').textContent"))
@@ -58,7 +59,7 @@ def test_a_red_cell_leads_to_a_line_that_shows_the_same_difference_again(
 @pytest.mark.browser
 def test_a_red_client_cell_leads_to_its_first_mismatch_and_what_each_client_saw(tmp_path: Path) -> None:
     folder = red().write(tmp_path / "red")
-    conversation = folder / KAFKA_NAME / "talks" / f"{STATIC.replace('/', '-')}-{PYTHON}" / "talk.jsonl"
+    conversation = ClientsFiles(folder).conversation_dir(KAFKA_NAME, STATIC, PYTHON) / CONVERSATION_FILE
     conversation.parent.mkdir(parents=True)
     seen = {"client": "ana", "event": "revoked", "at_ms": 1250.0, "partitions": [["orders", 0]]}
     conversation.write_text(json.dumps(seen) + "\n")
@@ -72,15 +73,15 @@ def test_a_red_client_cell_leads_to_its_first_mismatch_and_what_each_client_saw(
         tab.read("document.querySelector('tr.row:not([hidden]) th a').focus()")
         tab.press("ArrowRight")
         cell = tab.read("document.activeElement.getAttribute('href')")
-        tab.follow("tr.row a.mark.diverges.unexpected")
-        tab.until("location.pathname.includes('/scripts/') && document.querySelector('table.lanes')")
+        tab.click("tr.row a.mark.diverges.unexpected")
+        tab.until("document.querySelector('table.lanes')")
         tab.click("details.target.differs .to-first")
-        tab.until("location.hash.startsWith('#first-difference-')")
+        tab.until("location.hash.includes(':first-difference-')")
         reported = str(tab.read("document.querySelector('tr.finding.first').textContent"))
         lanes = str(tab.read("document.querySelector('table.lanes').textContent"))
         loaded = tab.read("document.title")
 
-    assert str(cell).endswith(f"#target-{KAFKA_NAME}_{PYTHON}")
+    assert str(cell).endswith(f":target-{KAFKA_NAME}_{PYTHON}")
     assert "ana was told revoked 2 instead of nothing" in reported
     assert "revoked orders-0" in lanes
     assert STATIC in str(loaded)

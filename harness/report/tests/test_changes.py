@@ -9,26 +9,41 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.report.exports.markdown import write_summary
-from harness.report.model.changes import print_changes, write_changes
-from harness.report.model.changes_data import write_changes_data
-from harness.report.model.names import scenario_page
+from harness.report.exports.comparison import print_changes, write_changes
 from harness.report.site.run_site import render_site
-from harness.spark.rows import BehaviourChange
 from harness.tests.browser import browser
-from harness.tests.report_hostile import change_row
-from harness.tests.report_reading import printed
-from harness.tests.report_run import FENCED, HEARTBEAT, JAVA, SCALA, small_run
+from harness.tests.report_hostile import Changed
+from harness.tests.report_reading import printed, summary_of
+from harness.tests.report_run import (
+    FENCED,
+    HEARTBEAT,
+    JAVA,
+    SCALA,
+    MadeUpRun,
+    difference,
+    judgement,
+    small_run,
+)
+from harness.tests.site_reading import data_of, link, view_of
 
-CHANGE = change_row()
-AGAIN = f"kafka-conformance matrix --versions 3.9.2,4.3.1 {HEARTBEAT}"
-UNEXPLAINED = replace(CHANGE, is_explained=False, to_outcome="diverges", behaviours=(), sources=())
+CHANGE = Changed()
+AGAIN = f"kafka-conformance diff --versions 3.9.2,4.3.1 {HEARTBEAT}"
+UNEXPLAINED = Changed(outcomes=("conforms", "diverges"), behaviours=(), sources=())
 
 
-def with_changes(tmp_path: Path, *changes: BehaviourChange) -> Path:
+def changed_run(*changes: Changed) -> MadeUpRun:
+    """Return a run in which nothing else changes from one target to the next."""
     run = small_run()
-    run.changes = list(changes)
-    return run.write(tmp_path / "run")
+    run.judgements = [each for each in run.judgements if each.target != SCALA]
+    run.events = [each for each in run.events if each.target != SCALA]
+    run.differences = []
+    for each in changes:
+        each.add_to(run)
+    return run
+
+
+def with_changes(tmp_path: Path, *changes: Changed) -> Path:
+    return changed_run(*changes).write(tmp_path / "run")
 
 
 def reported(run_dir: Path) -> str:
@@ -40,14 +55,15 @@ def reported(run_dir: Path) -> str:
 def test_a_change_is_reported_with_both_values_and_what_explains_it(tmp_path: Path) -> None:
     text = write_changes(with_changes(tmp_path, CHANGE)).read_text()
 
-    assert r"at step 4, Heartbeat v3, 2 answers in all; some\_behaviour (KAFKA-12345)" in text
+    assert r"some\_behaviour: " in text
+    assert "step 4, Heartbeat v3" in text
     assert r"error\_code: NONE → REBALANCE\_IN\_PROGRESS" in text
     assert "throttle" not in text
 
 
 def test_an_unexplained_change_comes_first_with_its_bytes(tmp_path: Path) -> None:
     text = write_changes(with_changes(tmp_path, UNEXPLAINED)).read_text()
-    unexplained, _, _ = text.partition("## By scenario")
+    unexplained, _, _ = text.partition(f"# {SCALA} → {JAVA}")
 
     assert f"{SCALA} conforms, {JAVA} diverges" in unexplained
     assert "`00000001`" in unexplained
@@ -71,23 +87,49 @@ def test_the_terminal_tells_an_unexplained_change_whole_and_how_to_see_it_again(
 
 def blind(tmp_path: Path) -> Path:
     """Write a run in which the older target was compared with the newer one, and differs from it."""
-    run = small_run()
-    run.changes = [replace(UNEXPLAINED, from_outcome="diverges")]
+    run = changed_run(replace(UNEXPLAINED, outcomes=("diverges", "conforms")))
+    run.differences.append(difference(HEARTBEAT, SCALA))
     scala, java, reference = run.summaries
     run.summaries = [replace(scala, oracle=JAVA), replace(java, oracle=None), reference]
-    run.header = replace(run.header, command="kafka-conformance matrix --against 4.3.1 --suites own")
+    run.header = replace(run.header, command="kafka-conformance diff --against 4.3.1 --suites own")
     return run.write(tmp_path / "run")
+
+
+def test_the_rows_of_a_step_are_written_for_programs(tmp_path: Path) -> None:
+    run_dir = with_changes(tmp_path, CHANGE)
+    write_changes(run_dir)
+    (comparison,) = json.loads((run_dir / "matrix.json").read_text())["comparisons"]
+    (row,) = (each for each in comparison["rows"] if each["changes"])
+    assert (row["cause"], row["changes"]) == ("some_behaviour", [HEARTBEAT])
+
+
+def test_the_summary_says_of_each_step_what_it_does_to_clients(tmp_path: Path) -> None:
+    text = summary_of(with_changes(tmp_path, CHANGE))
+
+    (row,) = (line for line in text.splitlines() if line.startswith("- **Behaves differently**"))
+    assert "joins again and keeps its member id" in row
+    assert "in classic groups" in row
+
+
+def test_what_stops_clients_comes_before_what_more_results_show_to_tools(tmp_path: Path) -> None:
+    made = small_run()
+    fenced = {"api": "InitProducerId", "actual": "PRODUCER_FENCED"}
+    state = {"api": "DescribeGroups", "field": "groups[0].group_state", "expected": "Dead", "actual": "Empty"}
+    for scenario_id, changes in (("a/b", state), ("c/d", state), ("e/f", fenced)):
+        found = difference(scenario_id, JAVA, **changes)
+        made.add(judgement(scenario_id, JAVA, "diverges"), (), found)
+    text = summary_of(made.write(tmp_path / "run"))
+
+    assert text.index("### e/f") < text.index("### a/b")
 
 
 def test_every_change_has_a_line_that_shows_it_again(tmp_path: Path) -> None:
     run_dir = with_changes(tmp_path, CHANGE)
     render_site(run_dir)
 
-    assert f"again: `{AGAIN}`" in write_changes(run_dir).read_text()
-    for page in ("changes.html", scenario_page(HEARTBEAT)):
-        assert f'<code class="line">{AGAIN}</code>' in (run_dir / page).read_text()
-    (change,) = json.loads(write_changes_data(run_dir).read_text())["changes"]
-    assert change["reproduction"] == AGAIN
+    versions = data_of(run_dir, "beside")["versions"]
+    for html in (view_of(run_dir, "changes"), versions[HEARTBEAT]):
+        assert f'<code class="line">{AGAIN}</code>' in html
 
 
 def test_what_differs_from_the_target_that_all_are_compared_with_is_repeated_against_it(
@@ -95,110 +137,105 @@ def test_what_differs_from_the_target_that_all_are_compared_with_is_repeated_aga
 ) -> None:
     run_dir = blind(tmp_path)
     render_site(run_dir)
-    again = f"kafka-conformance matrix --versions 3.9.2 --against 4.3.1 --suites own {HEARTBEAT}"
-    data = json.loads(write_changes_data(run_dir).read_text())
-    of_change = f"kafka-conformance matrix --versions 3.9.2,4.3.1 --against 4.3.1 --suites own {HEARTBEAT}"
-
-    assert data["against"] == JAVA
-    assert {each["reproduction"] for each in data["findings"] if each["scenario_id"] == HEARTBEAT} == {again}
-    assert {each["target"] for each in data["findings"]} == {SCALA}
-    assert data["changes"][0]["reproduction"] == of_change
+    again = f"kafka-conformance diff --versions 3.9.2 --against 4.3.1 --suites own {HEARTBEAT}"
     _, _, compared_with = write_changes(run_dir).read_text().partition(f"## Compared with {JAVA}")
     assert f"again: `{again}`" in compared_with
-    for page in ("changes.html", "index.html", scenario_page(HEARTBEAT)):
-        assert f'<code class="line">{again}</code>' in (run_dir / page).read_text()
-    assert again in write_summary(run_dir).read_text()
+    for view in ("changes", "matrix", HEARTBEAT):
+        assert f'<code class="line">{again}</code>' in view_of(run_dir, view)
+    assert again in summary_of(run_dir)
     assert again in printed(run_dir)
 
 
 def test_with_profiles_nothing_hears_of_a_target_that_all_are_compared_with(tmp_path: Path) -> None:
     run_dir = with_changes(tmp_path, CHANGE)
-    data = json.loads(write_changes_data(run_dir).read_text())
 
-    assert (data["against"], data["findings"]) == (None, [])
     assert "Compared with" not in write_changes(run_dir).read_text()
 
 
 @pytest.mark.parametrize(
     ("after", "words"),
-    [("no answer", "response → no answer"), (None, "response → nothing, since the conversation had ended")],
+    [("no answer", "an answer → no answer"), (None, "an answer → nothing, since the conversation had ended")],
 )
 def test_an_answer_that_is_missing_is_reported_in_words(
     tmp_path: Path, after: str | None, words: str
 ) -> None:
-    silent = replace(CHANGE, to_kind=after, to_canonical=None, to_raw=None, fields=())
+    silent = replace(CHANGE, kinds=("response", after))
 
     assert words in write_changes(with_changes(tmp_path, silent)).read_text()
 
 
 def test_versions_that_a_release_advertises_are_reported_by_the_names_of_apis(tmp_path: Path) -> None:
-    row = change_row(
+    row = Changed(
         api="ApiVersions",
-        from_canonical='{"api_keys":[{"api_key":11,"max_version":7}]}',
-        to_canonical='{"api_keys":[{"api_key":11,"max_version":9}]}',
+        answers=(
+            '{"api_keys":[{"api_key":11,"max_version":7}]}',
+            '{"api_keys":[{"api_key":11,"max_version":9}]}',
+        ),
         behaviours=(),
         sources=(),
     )
     text = write_changes(with_changes(tmp_path, row)).read_text()
 
     assert r"api\_keys\[JoinGroup\].max\_version: 7 → 9" in text
-    assert "each advertises the versions that its release serves" in text
+    assert "advertised versions: " in text
 
 
 def test_the_page_counts_the_scenarios_of_each_cause(tmp_path: Path) -> None:
-    causes = {"behaviours": ("some_behaviour", "and_another"), "sources": ("KAFKA-12345", "KIP-1")}
-    run_dir = with_changes(tmp_path, CHANGE, change_row(scenario_id=FENCED, **causes))
+    named, sources = ("and_another", "some_behaviour"), ("KIP-1", "KAFKA-12345")
+    both = Changed(scenario_id=FENCED, behaviours=named, sources=sources)
+    run_dir = with_changes(tmp_path, CHANGE, both)
     render_site(run_dir)
 
-    page = (run_dir / "changes.html").read_text()
+    page = view_of(run_dir, "changes")
     rows = re.findall(r"<tr><th[^>]*><a[^>]*>(.*?)</a>.*?<b>(\d+)</b></td></tr>", page)
     assert rows == [("some_behaviour (KAFKA-12345)", "2"), ("and_another (KIP-1)", "1")]
 
 
 @pytest.mark.browser
 def test_a_cause_leads_to_its_changes_and_the_address_remembers_them(tmp_path: Path) -> None:
-    another = change_row(scenario_id=FENCED, behaviours=("and_another",), sources=("KIP-1",))
+    another = Changed(scenario_id=FENCED, behaviours=("and_another",), sources=("KIP-1",))
     run_dir = with_changes(tmp_path, CHANGE, another)
     render_site(run_dir)
 
     rows = "[...document.querySelectorAll('details.delta tbody tr')].filter((row) => row.offsetParent)"
     with browser(tmp_path / "profile") as tab:
-        tab.open((run_dir / "changes.html").as_uri())
-        assert tab.read(f"{rows}.length") == 2
+        tab.open(link(run_dir, "changes"))
+        tab.until(f"{rows}.length === 2")
         tab.click("table.causes a[href*=and_another]")
         tab.until(f"{rows}.length === 1")
         assert "static/join/fenced" in str(tab.read(f"{rows}[0].textContent"))
         assert tab.read("document.querySelector('table.causes').offsetParent") is None
         address = str(tab.read("location.href"))
         tab.open(address)
-        assert tab.read(f"{rows}.length") == 1
-        tab.read("history.replaceState(null, '', location.pathname)")
-        tab.open((run_dir / "changes.html").as_uri())
+        tab.until(f"{rows}.length === 1")
+        tab.open(link(run_dir, "changes"))
         tab.click("details.delta > summary")
-        tab.until("location.hash === '#t=0'")
+        tab.until("location.hash === '#changes:t=0'")
 
 
 def test_what_a_target_sent_makes_no_markup(tmp_path: Path) -> None:
     hostile = '{"error_code":"<script>alert(1)</script> [x](y)\\n# title","throttle_time_ms":0}'
-    run_dir = with_changes(tmp_path, replace(CHANGE, to_canonical=hostile))
+    run_dir = with_changes(tmp_path, replace(CHANGE, answers=(CHANGE.answers[0], hostile)))
 
     assert "\n# title" not in write_changes(run_dir).read_text()
     render_site(run_dir)
-    assert "<script>alert(1)" not in (run_dir / "changes.html").read_text()
+    assert "<script>alert(1)" not in view_of(run_dir, "changes")
     assert "[x](y)" not in write_changes(run_dir).read_text()
 
 
-def test_the_site_has_a_page_of_changes(tmp_path: Path) -> None:
-    index = render_site(with_changes(tmp_path, CHANGE))
-    page = (index.parent / "changes.html").read_text()
+def test_the_site_has_a_view_of_changes(tmp_path: Path) -> None:
+    run_dir = with_changes(tmp_path, CHANGE)
+    render_site(run_dir)
+    page = view_of(run_dir, "changes")
 
-    assert "1 change in all" in index.read_text()
+    assert "1 change in all" in data_of(run_dir, "beside")["sentence"]
     assert f"{SCALA} → {JAVA}" in page
     assert "some_behaviour (KAFKA-12345)" in page
 
 
 def test_the_page_says_where_nothing_changed(tmp_path: Path) -> None:
-    index = render_site(with_changes(tmp_path))
+    run_dir = with_changes(tmp_path)
+    render_site(run_dir)
 
-    assert " in all, " not in index.read_text()
-    assert "No scenario's answers changed" in (index.parent / "changes.html").read_text()
+    assert data_of(run_dir, "beside")["sentence"] == ""
+    assert "No scenario's answers changed" in view_of(run_dir, "changes")

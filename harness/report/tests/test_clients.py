@@ -1,7 +1,7 @@
 """Client scripts in the report: pages of their own, and counted in everything else that is made of a run."""
 
 import json
-import xml.etree.ElementTree as ET
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,21 +9,17 @@ import pytest
 
 from harness.clients.report import write_conversations_beside, write_report
 from harness.invariants import AtFault
-from harness.report.allure.results import write_allure_results
-from harness.report.exports.junit import write_junit
-from harness.report.exports.markdown import write_summary
+from harness.report.model.clients import client_attention, client_matrix, client_reproduction
 from harness.report.model.clients_facts import phrase
-from harness.report.model.clients_page import client_attention, client_matrix, client_reproduction
-from harness.report.site.clients_site import clients_site_alone
-from harness.report.site.run_site import render_site
-from harness.report.tests.test_site import Page
-from harness.results.client_files import CONVERSATION_FILE, ClientsFiles
+from harness.report.model.matrix import code
+from harness.report.model.names import address
+from harness.report.site.run_site import clients_site_alone, render_site
 from harness.results.client_judgements import first_remark
-from harness.results.client_results import clients_folder, load_clients
-from harness.results.errors import ReportError
+from harness.results.client_results import CONVERSATION_FILE, ClientsFiles, clients_folder, load_clients
 from harness.results.exit_code import ExitCode
 from harness.results.run_kinds import is_clients_folder
 from harness.results.status import NEEDS_ATTENTION
+from harness.results.stored_data import ReportError
 from harness.tests.made_up_clients import (
     EAGER,
     KAFKA,
@@ -40,12 +36,14 @@ from harness.tests.made_up_clients import (
     violation,
 )
 from harness.tests.report_hostile import HOSTILE
+from harness.tests.report_reading import allure_results, junit_of, summary_of
 from harness.tests.report_run import small_run
+from harness.tests.site_reading import Page, talks_of, view_of, views_of
+from harness.trace.files import write_whole
 from harness.trace.schema import TraceError
 from harness.verdict import Confirmation, Outcome
 
-STATIC_PAGE = "scripts/clients.static.crashes-and-returns.html"
-STATIC_CONVERSATION = f"client-talks/clients.static.crashes-and-returns.{KAFKA_NAME}_{PYTHON}.js"
+STATIC_TALKS = "talks-clients.static"
 ANCHOR = f"target-{KAFKA_NAME}_{PYTHON}"
 
 
@@ -65,17 +63,14 @@ def _both(tmp_path: Path) -> Path:
 
 
 def test_every_cell_leads_to_its_section_and_ids_are_unique(tmp_path: Path) -> None:
-    index = clients_site_alone(load_clients(red().write(tmp_path / "run")))
-    page = Page(index)
+    clients_site_alone(load_clients(red().write(tmp_path / "run")))
+    views = {place: Page(html) for place, html in views_of(tmp_path / "run").items()}
 
-    assert f"{STATIC_PAGE}#{ANCHOR}" in page.hrefs
-    for href in page.hrefs:
-        file, _, anchor = href.partition("#")
-        there = Page(index.parent / file) if file else page
-        assert anchor in there.ids or not anchor
-    for path in (index, *(index.parent / "scripts").iterdir()):
-        ids = Page(path).ids
-        assert sorted(ids) == sorted(set(ids))
+    assert address(STATIC, ANCHOR) in views["#clients"].hrefs
+    for page in views.values():
+        for place, _, anchor in (href.partition(":") for href in page.hrefs if href.startswith("#")):
+            assert anchor in ("", *views[place].ids)
+        assert sorted(page.ids) == sorted(set(page.ids))
 
 
 def test_a_scripts_page_tells_steps_mismatches_differences_violations_and_how_to_repeat(
@@ -83,7 +78,7 @@ def test_a_scripts_page_tells_steps_mismatches_differences_violations_and_how_to
 ) -> None:
     folder = red().write(tmp_path / "run")
     clients_site_alone(load_clients(folder))
-    page = Page(folder / STATIC_PAGE)
+    page = Page(view_of(folder, STATIC))
 
     assert f"first-difference-{KAFKA_NAME}_{PYTHON}" in page.ids
     for reported in (
@@ -103,11 +98,11 @@ def test_what_the_reference_answers_otherwise_in_a_replay_is_reported_where_it_i
     made = MadeUpClients(replay=[finding(EAGER, LIBRDKAFKA)])
     folder = made.write(tmp_path / "run")
     clients_site_alone(load_clients(folder))
-    text = Page(folder / "scripts" / "clients.rebalance.eager.html").words
+    text = Page(view_of(folder, EAGER)).words
 
     where = "event 41, SyncGroup v5, ana, group main, error_code"
     assert f"{where} NONE REBALANCE_IN_PROGRESS the broker is still rebalancing" in text
-    assert "replay" not in Page(folder / STATIC_PAGE).words
+    assert "replay" not in Page(view_of(folder, STATIC)).words
 
 
 def test_whatever_was_sent_is_text_on_the_pages(tmp_path: Path) -> None:
@@ -127,13 +122,10 @@ def test_whatever_was_sent_is_text_on_the_pages(tmp_path: Path) -> None:
     write_conversation(folder, json.dumps(said) + "\n")
     write_report(folder)
 
-    assert HOSTILE in Page(folder / STATIC_PAGE).words
-    for path, scripts in ((folder / "index.html", 2), (folder / STATIC_PAGE, 3)):
-        tags = Page(path).tags
-        assert (tags.count("script"), tags.count("img")) == (scripts, 0)
-    loaded = (folder / STATIC_CONVERSATION).read_text()
-    assert "taken" in loaded
-    assert "<" not in loaded
+    assert HOSTILE in Page(view_of(folder, STATIC)).words
+    for view in ("clients", STATIC):
+        assert not {"script", "img"} & set(Page(view_of(folder, view)).tags)
+    assert "taken" in json.dumps(talks_of(folder, STATIC_TALKS))
     assert "<script>" not in (folder / "summary.md").read_text()
 
 
@@ -144,7 +136,7 @@ def test_only_a_newline_ends_a_line_and_one_that_is_torn_is_left_out(tmp_path: P
     write_conversation(folder, f'{line}\n{{"client": "ana", "ev')
     write_report(folder)
 
-    assert (folder / STATIC_CONVERSATION).read_text().count("one\\u2028two") == 1
+    assert json.dumps(talks_of(folder, STATIC_TALKS)).count("one\\u2028two") == 1
 
 
 def test_a_damaged_line_of_what_clients_said_is_named(tmp_path: Path) -> None:
@@ -172,14 +164,13 @@ def test_a_fact_is_said_in_a_line(fact: object, says: str) -> None:
 
 
 def test_a_run_of_both_has_them_in_its_navigation_headline_junit_and_summary(both: Path) -> None:
-    index = Page(render_site(both))
-    suites = {each.get("name"): each for each in ET.parse(write_junit(both)).getroot()}
-    summary = write_summary(both).read_text()
+    index = Page(render_site(both).read_text())
+    suites = {each.get("name"): each for each in junit_of(both)}
+    summary = summary_of(both)
 
-    assert "clients.html" in index.hrefs
-    assert f"{STATIC_PAGE}#{ANCHOR}" in index.hrefs
-    assert "clients.html" in Page(both / "coverage.html").hrefs
-    assert f"../{'clients.html'}" in Page(both / STATIC_PAGE).hrefs
+    assert "#clients" in index.hrefs
+    assert address(STATIC, ANCHOR) in Page(view_of(both, "matrix")).hrefs
+    assert "#clients" in Page(view_of(both, STATIC)).hrefs
     of_python = suites[f"{KAFKA_NAME}, {PYTHON}"]
     assert (of_python.get("tests"), of_python.get("failures")) == ("2", "1")
     assert suites[f"{KAFKA_NAME}, {LIBRDKAFKA}"].get("skipped") == "1"
@@ -196,9 +187,11 @@ def test_red_clients_make_a_run_red_whose_scenarios_are_as_they_should_be(tmp_pa
     made.judgements = [replace(only)]
     made.differences = []
     run_dir = made.write(tmp_path / "run")
-    calm = Page(render_site(run_dir)).words
+    render_site(run_dir)
+    calm = Page(view_of(run_dir, "matrix")).words
     red().write(run_dir / "clients")
-    text = Page(render_site(run_dir)).words
+    render_site(run_dir)
+    text = Page(view_of(run_dir, "matrix")).words
 
     assert "exit code 0 (expected)" in calm
     assert "exit code 1 (unexpected)" in text
@@ -206,27 +199,25 @@ def test_red_clients_make_a_run_red_whose_scenarios_are_as_they_should_be(tmp_pa
 
 
 def test_allure_has_a_result_for_each_script_library_and_target(both: Path) -> None:
-    found = [json.loads(path.read_text()) for path in write_allure_results(both).glob("*-result.json")]
-    by_name = {each["fullName"]: each for each in found}
+    by_name = allure_results(both)
 
     assert by_name[f"{KAFKA_NAME}, {PYTHON}: {STATIC}"]["status"] == "failed"
     assert by_name[f"{KAFKA_NAME}, {LIBRDKAFKA}: {STATIC}"]["status"] == "skipped"
     assert by_name[f"{KAFKA_NAME}, {PYTHON}: {EAGER}"]["status"] == "passed"
-    assert len({each["historyId"] for each in found}) == len(found)
+    assert len({each["historyId"] for each in by_name.values()}) == len(by_name)
     failed = by_name[f"{KAFKA_NAME}, {PYTHON}: {STATIC}"]
     labels = {each["name"]: each["value"] for each in failed["labels"]}
-    assert (labels["epic"], labels["feature"]) == (KAFKA_NAME, f"clients, {PYTHON}")
+    assert (labels["parentSuite"], labels["feature"]) == (KAFKA_NAME, f"clients, {PYTHON}")
     assert [each["status"] for each in failed["steps"]] == ["passed", "passed", "failed", "passed"]
 
 
 def test_a_flaky_result_is_marked_as_one_in_the_matrix(tmp_path: Path) -> None:
     flaky = judgement(EAGER, PYTHON, Outcome.DIVERGES, confirmation=Confirmation.FLAKY)
     (group,) = client_matrix(load_clients(MadeUpClients(judgements=[flaky]).write(tmp_path / "run")))
-    (cell,) = group.rows[0].cells
+    (row,) = group.rows
 
-    assert cell is not None
-    assert (cell.outcome, cell.expectation) == ("diverges", "flaky")
-    assert cell.href == f"scripts/clients.rebalance.eager.html#{ANCHOR}"
+    assert row.codes == row.worst == code("diverges", "flaky")
+    assert row.href == address(EAGER)
 
 
 def test_a_line_that_repeats_a_script_is_of_that_run(tmp_path: Path) -> None:
@@ -312,14 +303,14 @@ def test_the_worst_is_looked_at_first(tmp_path: Path) -> None:
 
     concerning = client_attention(load_clients(made.write(tmp_path / "run")))
 
-    order = [NEEDS_ATTENTION.index(each.status) for each in concerning]
+    order = [NEEDS_ATTENTION.index(each.result.status) for each in concerning]
     assert order == sorted(order)
     assert len(order) == 3
 
 
 def test_a_judgement_of_a_target_without_a_folder_is_refused(tmp_path: Path) -> None:
     folder = red().write(tmp_path / "run")
-    (folder / KAFKA_NAME / "target.json").unlink()
+    shutil.rmtree(ClientsFiles(folder).of_target(KAFKA_NAME))
 
     with pytest.raises(ReportError, match=r"names kafka:3\.9\.2, of which the run has no folder"):
         load_clients(folder)
@@ -327,9 +318,9 @@ def test_a_judgement_of_a_target_without_a_folder_is_refused(tmp_path: Path) -> 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     folder = red().write(tmp_path / "run")
-    (folder / "judgement.json").write_text('[{"target": 1}]')
+    write_whole(ClientsFiles(folder).judgement_json, '[{"target": 1}]')
 
-    with pytest.raises(TraceError, match=r"judgement\.json is damaged"):
+    with pytest.raises(TraceError, match=r"judgement\.json\.zst is damaged"):
         load_clients(folder)
 
 
@@ -342,11 +333,11 @@ def test_kinds_of_folders_are_kept_apart(both: Path, tmp_path: Path) -> None:
     assert clients_folder(alone) is None
 
 
-def test_what_pages_load_is_beside_them_also_where_nobody_tapped(both: Path) -> None:
+def test_what_views_load_is_beside_them_also_where_nobody_tapped(both: Path) -> None:
     render_site(both)
     write_conversations_beside(both)
-    files = sorted(path.name for path in (both / "client-talks").iterdir())
+    of_static, of_eager = (talks_of(both, name) for name in (STATIC_TALKS, "talks-clients.rebalance"))
 
-    assert f"clients.static.crashes-and-returns.{KAFKA_NAME}_{PYTHON}.js" in files
-    assert "clients.static.crashes-and-returns.reference-tcp-3.9.2_kafka-python.js" in files
-    assert not any("clients.rebalance.eager.reference" in name for name in files)
+    assert f"{KAFKA_NAME} {STATIC} {PYTHON}" in of_static
+    assert any(key.startswith("reference-tcp-3.9.2 ") for key in of_static)
+    assert not any(key.startswith("reference") for key in of_eager)

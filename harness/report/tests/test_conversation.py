@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from harness.diff.model import Difference
 from harness.report.model.conversation import EventRow, target_sections
-from harness.report.model.history import History
 from harness.report.model.run_data import Run
-from harness.spark.rows import ClusteredDifference
 from harness.tests.report_run import (
     REFERENCE,
     SCALA,
     Act,
     MadeUpRun,
+    acted,
     conversation,
     difference,
     judgement,
@@ -27,18 +27,16 @@ ACTS = (*conversation()[:STEP], AGAIN, *conversation(diverging=True)[STEP:])
 
 
 def rows(
-    tmp_path: Path, *found: ClusteredDifference, acts: Sequence[Act] = ACTS, lost: int | None = None
+    tmp_path: Path, *found: Difference, acts: Sequence[Act] = ACTS, lost: int | None = None
 ) -> list[EventRow]:
     """Return a step's events as the page lays them out; the target may have lost one of its own."""
     made = MadeUpRun(summaries=[summary(REFERENCE), summary(SCALA)])
     made.add(judgement(SCENARIO, SCALA, "diverges"), acts, *found)
-    made.steps = [
-        replace(step, target_sequence=None, target_kind=None) if step.target_sequence == lost else step
-        for step in made.steps
-    ]
+    made.events = [each for each in made.events if each.sequence != lost]
+    made.events += acted(SCENARIO, REFERENCE, acts)
     run = Run.load(made.write(tmp_path))
-    (section,) = target_sections(run, SCENARIO, run.judgements, History.nothing())
-    return [row for step in (*section.before, *section.after) if step.index == STEP for row in step.rows]
+    (section,) = target_sections(run, SCENARIO, run.judgements)
+    return [row for step in (*section.before, *section.after) if step.step == STEP for row in step.rows]
 
 
 def reported(row: EventRow) -> tuple[str, list[str]]:

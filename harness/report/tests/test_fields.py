@@ -1,13 +1,13 @@
 """Fields side by side, bytes for people, names for files."""
 
 import json
+from urllib.parse import unquote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.report.model.field_rows import Mark, aligned_fields, readable
-from harness.report.model.hexdump import hexdump
 from harness.report.model.names import css_name, scenario_page, slug
 from harness.report.model.phrases import (
     link_address,
@@ -16,7 +16,7 @@ from harness.report.model.phrases import (
     shortened,
     stands_for_reference,
 )
-from harness.spark.rows import TargetSummary
+from harness.report.model.target_summary import TargetSummary
 from harness.tests.report_run import JAVA, REFERENCE, SCALA, summary
 
 JSON = st.recursive(
@@ -126,31 +126,21 @@ def test_equal_documents_have_no_marks(document: object) -> None:
     assert all(row.mark is Mark.SAME and row.oracle == row.target for row in aligned_fields(text, text))
 
 
-@given(st.binary(max_size=70))
-def test_a_hex_dump_has_every_byte(frame: bytes) -> None:
-    digits = "".join(line[6:53] for line in hexdump(frame.hex()).splitlines())
-    assert bytes.fromhex(digits) == frame
-
-
-def test_a_hex_dump_is_ascii_whatever_the_bytes() -> None:
-    assert hexdump("0041ff3c") == f"0000  {'00 41 ff 3c':<47}  .A.<"
-    assert hexdump("no digits") == "no digits"
-
-
 @given(st.text(), st.text())
 def test_two_names_never_share_a_file(one: str, other: str) -> None:
     assert (slug(one) == slug(other)) == (one == other)
 
 
 @given(st.text())
-def test_a_page_stays_in_its_folder(scenario_id: str) -> None:
-    page = scenario_page(scenario_id)
-    assert page.count("/") == 1
-    assert ".." not in page.split("/")
+def test_an_address_has_one_part_that_names_a_scenario(scenario_id: str) -> None:
+    page, _, place = scenario_page(scenario_id, "kafka").partition("#")
+    name, _, anchor = place.partition(":")
+    assert (page, anchor) == ("index.html", "target-kafka")
+    assert unquote(name) == scenario_id.encode(errors="replace").decode()
 
 
-def test_an_ordinary_id_is_readable_in_its_file_name() -> None:
-    assert scenario_page("classic/sync/past-generation") == "scenarios/classic.sync.past-generation.html"
+def test_an_ordinary_id_is_readable_in_its_address() -> None:
+    assert scenario_page("classic/sync/past-generation") == "index.html#classic/sync/past-generation"
     assert css_name("not applicable") == "not-applicable"
 
 
@@ -183,20 +173,19 @@ def test_a_line_names_the_properties_with_which_the_scenario_was_run() -> None:
 def test_a_line_of_two_targets_names_the_properties_of_both() -> None:
     two = [{"a.b": "1", "c": "1"}, {"c": "2"}]
     assert repetition([summary(SCALA), summary(JAVA)], "a/b", command="", added=two) == (
-        "kafka-conformance matrix --versions 3.9.2,4.3.1 --broker-property a.b=1 --broker-property c=2 a/b"
+        "kafka-conformance diff --versions 3.9.2,4.3.1 --broker-property a.b=1 --broker-property c=2 a/b"
     )
 
 
 def test_a_line_that_compares_names_versions_by_number_and_other_targets_whole() -> None:
     specs = ("kafka:3.9.2+java", "path:my jars", "kafka:4.4.0*3")
     assert line(*(summary(SCALA, spec=spec) for spec in specs), against="kafka:2.8.2") == (
-        "kafka-conformance matrix --versions 3.9.2+java --target 'path:my jars' --target 'kafka:4.4.0*3' "
+        "kafka-conformance diff --versions 3.9.2+java --target 'path:my jars' --target 'kafka:4.4.0*3' "
         "--against 2.8.2 a/b"
     )
     reference = summary(REFERENCE, spec="reference:4.4")
     assert line(reference, against="reference:3.9", command="kafka-conformance run --suites own") == (
-        "kafka-conformance matrix --versions '' --target reference:4.4 --against reference:3.9 --suites own "
-        "a/b"
+        "kafka-conformance diff --versions '' --target reference:4.4 --against reference:3.9 --suites own a/b"
     )
 
 
@@ -204,8 +193,8 @@ def test_a_line_that_compares_names_versions_by_number_and_other_targets_whole()
     ("spec", "command", "stands"),
     [
         ("reference:4.3.1", "kafka-conformance run --target reference:4.3.1", False),
-        ("reference:3.9.2", "kafka-conformance matrix --against reference:3.9.2", True),
-        ("reference:3.9.2", "kafka-conformance matrix --against=reference:3.9.2", True),
+        ("reference:3.9.2", "kafka-conformance diff --against reference:3.9.2", True),
+        ("reference:3.9.2", "kafka-conformance diff --against=reference:3.9.2", True),
         ("reference-tcp:4.3.1", "a test", True),
         ("kafka:4.3.1", "a test", True),
     ],

@@ -1,25 +1,20 @@
 """Pages about more than one run: the trend, what changed, a scenario's strip; and the gate's decision."""
 
 import json
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harness.report.model.gate_data import read_decision
-from harness.report.model.history import History
-from harness.report.model.names import scenario_page
+from harness.report.model.names import address
 from harness.report.model.phrases import given_options
-from harness.report.model.regression import Line, Regression
+from harness.report.model.regression import Regression
 from harness.report.model.run_data import Run
-from harness.report.model.trend import Trend
-from harness.report.site.gate_page import add_gate_page
-from harness.report.site.regression_page import add_regression_page
-from harness.report.site.run_site import render_site
-from harness.report.site.trend_site import render_trend
+from harness.report.model.trend import History, Trend
+from harness.report.site.run_site import add_gate_view, add_regression, render_site, render_trend
 from harness.results.baseline import BaselineData, keep_baseline, kept_baseline, results_against
-from harness.results.errors import ReportError
+from harness.results.stored_data import ReportError
 from harness.tests.report_hostile import EARLIER, hostile_complaint, hostile_decision, write_hostile_trend
 from harness.tests.report_run import (
     FENCED,
@@ -33,6 +28,7 @@ from harness.tests.report_run import (
     judgement,
     small_run,
 )
+from harness.tests.site_reading import data_of, view_of
 from harness.verdict import Delta
 
 
@@ -51,10 +47,10 @@ def history_of(folder: Path) -> History:
 def test_a_strip_has_a_code_for_each_run_the_oldest_first(folder: Path) -> None:
     history = history_of(folder)
     assert [run.run_id for run in history.runs] == [EARLIER, RUN_ID]
-    assert history.codes(judgement(HEARTBEAT, JAVA)) == "at"
-    assert history.codes(judgement(HEARTBEAT, SCALA)) == ""
     render_site(folder)
-    assert 'data-c="at">✓✗<' in (folder / scenario_page(HEARTBEAT)).read_text()
+    beside = data_of(folder, "beside")
+    assert beside["results"] == {JAVA: {HEARTBEAT: "at"}}
+    assert "neighbouring runs differ" in beside["flakes"][JAVA][HEARTBEAT]
 
 
 def test_a_run_is_led_to_only_where_its_folder_is_beside(folder: Path) -> None:
@@ -67,10 +63,10 @@ def test_a_result_that_is_not_what_it_was_is_reported_with_both_sides(folder: Pa
     regression = Regression.of(Run.load(folder), folder / "trend", history_of(folder))
     (comparison,) = regression.comparisons
     assert [section.title for section in comparison.sections] == ["Newly diverging", "Flaky"]
-    (line,) = comparison.sections[0].lines
-    assert line.before is not None
-    assert line.after is not None
-    assert (line.scenario_id, line.before.outcome, line.after.outcome) == (HEARTBEAT, "conforms", "diverges")
+    (((line,),),) = [section.lines for section in comparison.sections[:1]]
+    changed = line.result
+    assert changed.scenario_id == HEARTBEAT
+    assert (changed.prior_outcome, changed.outcome) == ("conforms", "diverges")
     assert (comparison.count, regression.changed_count) == (1, 1)
 
 
@@ -107,13 +103,10 @@ def with_baseline_that_lacked_all(made: MadeUpRun, folder: Path) -> Path:
 def sections_of(folder: Path) -> dict[str, list[str]]:
     regression = Regression.of(Run.load(folder), folder / "trend", History.nothing())
     (comparison,) = regression.comparisons
-    return {section.title: [*scenario_ids(section.lines)] for section in comparison.sections}
-
-
-def scenario_ids(lines: Sequence[Line]) -> Iterator[str]:
-    for line in lines:
-        yield line.scenario_id
-        yield from scenario_ids(line.others)
+    return {
+        section.title: [each.result.scenario_id for lines in section.lines for each in lines]
+        for section in comparison.sections
+    }
 
 
 def test_the_baseline_is_named_with_what_is_new_and_what_it_has_too(tmp_path: Path) -> None:
@@ -122,7 +115,7 @@ def test_the_baseline_is_named_with_what_is_new_and_what_it_has_too(tmp_path: Pa
     folder = made.write(tmp_path)
     keep_baseline(folder, kept)
     render_site(folder)
-    page = (folder / "regression.html").read_text()
+    page = view_of(folder, "regression")
 
     assert "Against the baseline night-1" in page
     assert f"{SCALA} stands in the place of its kafka-3.8" in page
@@ -146,8 +139,8 @@ def test_the_baseline_of_the_gate_is_reported_once_with_what_the_gate_makes_of_e
     render_site(folder)
     decision = hostile_decision(HEARTBEAT) | {"baseline_id": "night-1", "baseline": kept.model_dump()}
     (folder / "gate.json").write_text(json.dumps(decision))
-    add_regression_page(folder)
-    page = (folder / "regression.html").read_text()
+    add_regression(folder)
+    page = view_of(folder, "regression")
 
     assert page.count("Against the baseline night-1") == 1
     assert (
@@ -183,9 +176,12 @@ def test_results_that_differ_in_the_same_way_are_reported_once_and_all_are_count
 
     regression = Regression.of(Run.load(folder), folder / "trend", History.nothing())
     ((section,),) = [comparison.sections for comparison in regression.comparisons]
-    assert [(line.scenario_id, line.count) for line in section.lines] == [(HEARTBEAT, 3), (FENCED, 1)]
+    assert [(line[0].result.scenario_id, len(line)) for line in section.lines] == [
+        (HEARTBEAT, 3),
+        (FENCED, 1),
+    ]
     assert (section.count, section.untold_count, regression.changed_count) == (4, 0, 4)
-    page = (folder / "regression.html").read_text()
+    page = view_of(folder, "regression")
     assert "the same in 2 more results" in page
     assert f"on {JAVA}</li>" in page
 
@@ -198,42 +194,50 @@ def test_a_run_that_is_judged_without_its_baseline_forgets_it(tmp_path: Path) ->
 
 
 def test_a_folder_without_a_site_gets_no_page_of_its_own(tmp_path: Path) -> None:
-    add_regression_page(tmp_path)
+    add_regression(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_an_archive_the_pages_say_how_to_get_them(tmp_path: Path) -> None:
+def test_without_a_trend_the_pages_say_how_to_get_one(tmp_path: Path) -> None:
     render_site(small_run().write(tmp_path))
     for name, words in (
-        ("trend.html", "report --archive DIR"),
-        ("regression.html", "Nothing to compare with"),
-        ("gate.html", f"kafka-conformance gate {tmp_path}"),
+        ("trend", f"kafka-conformance report {tmp_path.name}"),
+        ("regression", f"kafka-conformance report {tmp_path.name}"),
+        ("gate", f"kafka-conformance gate {tmp_path}"),
     ):
-        assert words in (tmp_path / name).read_text()
+        assert words in view_of(tmp_path, name)
 
 
 def test_the_highest_bar_is_the_run_with_the_most_trouble(folder: Path) -> None:
     trend = Trend.load(folder / "trend", history_of(folder))
     assert [run.run_id for run in trend.runs] == [EARLIER, RUN_ID]
-    assert [round(run.segments[0].height) for run in trend.runs] == [trend.bar_height, trend.bar_height]
-    assert [each.age for each in trend.signatures] == [2]
+    assert [sum(run.troubles.values()) for run in trend.runs] == [trend.highest, trend.highest]
+    assert [each.age for each in trend.causes] == [2]
 
 
-def test_the_pages_of_a_trend_stand_alone(folder: Path) -> None:
+def test_the_site_of_a_trend_stands_alone(folder: Path) -> None:
     page = render_trend(folder / "trend")
-    text = page.read_text()
-    assert 'href="index.html"' not in text
-    assert f"{RUN_ID} since" in (page.parent / "regression.html").read_text()
+    assert "matrix" not in page.read_text()
+    assert "Trend: 2 runs" in view_of(page.parent, "trend")
+    assert f"{RUN_ID} since" in view_of(page.parent, "regression")
 
 
 def test_the_gates_page_says_what_the_gate_said(tmp_path: Path) -> None:
     decision = hostile_decision(HEARTBEAT) | {"lines": ["gate: red", "why:  this", "next: that"]}
     (tmp_path / "gate.json").write_text(json.dumps(decision))
-    page = add_gate_page(tmp_path, RUN_ID).read_text()
+    add_gate_view(tmp_path, RUN_ID)
+    page = view_of(tmp_path, "gate")
     assert "gate: red\nwhy:  this\nnext: that" in page
-    assert f'href="{scenario_page(HEARTBEAT)}' not in page
+    assert f'href="{address(HEARTBEAT)}' not in page
     render_site(small_run().write(tmp_path))
-    assert f'href="{scenario_page(HEARTBEAT)}#target-{JAVA}"' in (tmp_path / "gate.html").read_text()
+    assert f'href="{address(HEARTBEAT)}:target-{JAVA}"' in view_of(tmp_path, "gate")
+
+
+def test_the_gates_view_shows_the_runs_own_decision_until_a_gate_decides(tmp_path: Path) -> None:
+    render_site(small_run().write(tmp_path))
+    page = view_of(tmp_path, "gate")
+    assert "The run itself: 1 unexpected difference, 1 expectation that no longer matches" in page
+    assert "exit code 1 (unexpected)" in page
 
 
 def test_the_gates_page_tells_once_what_several_results_do_in_the_same_way(tmp_path: Path) -> None:
@@ -249,8 +253,9 @@ def test_the_gates_page_tells_once_what_several_results_do_in_the_same_way(tmp_p
     (tmp_path / "gate.json").write_text(json.dumps(decision))
     read = read_decision(tmp_path)
     assert read is not None
-    assert [len(each.others) for each in read.grouped] == [1, 0, 0]
-    page = add_gate_page(tmp_path, RUN_ID).read_text()
+    assert [len(each) for each in read.grouped] == [2, 1, 1]
+    add_gate_view(tmp_path, RUN_ID)
+    page = view_of(tmp_path, "gate")
     assert "<small>and 1 more result</small>" in page
     assert f"<li>{FENCED} on {SCALA}" in page
     assert page.count("Little.") == 2
@@ -259,7 +264,7 @@ def test_the_gates_page_tells_once_what_several_results_do_in_the_same_way(tmp_p
 def test_what_is_no_decision_is_refused(tmp_path: Path) -> None:
     (tmp_path / "gate.json").write_text('{"is_green": true}')
     with pytest.raises(ReportError, match=r"gate\.json is not a gate's decision"):
-        add_gate_page(tmp_path, RUN_ID)
+        add_gate_view(tmp_path, RUN_ID)
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from harness.report.exports.markdown import write_summary
-from harness.report.model.longest import longest_scenarios
+from harness.report.model.losses import longest_scenarios
 from harness.report.model.run_data import Run
-from harness.tests.report_reading import printed
+from harness.tests.report_reading import summary_of
 from harness.tests.report_run import REFERENCE, SCALA, MadeUpRun, judgement, small_run
 
 
@@ -19,14 +18,13 @@ def with_long_ones() -> MadeUpRun:
 
 
 def test_the_longest_of_each_target_is_one_that_was_run(tmp_path: Path) -> None:
-    found = {each.target: each for each in longest_scenarios(Run.load(with_long_ones().write(tmp_path)))}
+    found = longest_scenarios(Run.load(with_long_ones().write(tmp_path)))
 
-    assert str(found[SCALA]) == "a/long/est, 9000 ms of 14210 ms"
-    assert str(found[REFERENCE]) == "a/long/est, 30000 ms of virtual time"
+    assert found[SCALA] == "a/long/est, 9000 ms of 14210 ms"
+    assert found[REFERENCE] == "a/long/est, 30000 ms of virtual time"
 
 
-def test_terminal_and_summary_name_the_longest(tmp_path: Path) -> None:
+def test_the_summary_names_the_longest(tmp_path: Path) -> None:
     directory = with_long_ones().write(tmp_path)
 
-    assert f"longest on {SCALA}: a/long/est, 9000 ms of 14210 ms" in printed(directory)
-    assert f"- Longest on {SCALA}: a/long/est, 9000 ms of 14210 ms" in write_summary(directory).read_text()
+    assert f"- Longest on {SCALA}: a/long/est, 9000 ms of 14210 ms" in summary_of(directory)

@@ -4,19 +4,18 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from harness.report.model.names import conversation_file, scenario_page
+from harness.report.model.names import address
+from harness.report.site.pages import STATIC
 from harness.report.site.run_site import render_site
 from harness.tests.browser import Tab, browser
 from harness.tests.report_hostile import (
     HOSTILE,
+    clause,
     hostile_change,
-    hostile_clause,
     hostile_decision,
     write_hostile_trend,
 )
@@ -32,86 +31,69 @@ from harness.tests.report_run import (
     small_run,
     summary,
 )
+from harness.tests.site_reading import (
+    Page,
+    conversation_of,
+    document_of,
+    documents_of,
+    link,
+    view_of,
+    views_of,
+)
 
 SECTION_OF_JAVA = f"[data-target='{JAVA}']"
 
 
-class Page(HTMLParser):
-    """What a browser would see of a page: tags, ids, links, text."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.ids: list[str] = []
-        self.hrefs: list[str] = []
-        self.text = ""
-        self._words: list[str] = []
-        self.feed(path.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.ids += [value or "" for name, value in attrs if name == "id"]
-        self.hrefs += [value or "" for name, value in attrs if name == "href"]
-
-    def handle_data(self, data: str) -> None:
-        self._words += data.split()
-        self.text += data
-
-    @property
-    def words(self) -> str:
-        """The text with a blank between any two words."""
-        return " ".join(self._words)
+def test_every_link_within_the_site_leads_to_something_that_is_there(tmp_path: Path) -> None:
+    made = small_run()
+    made.clauses = [clause("SG-014")]
+    render_site(made.write(tmp_path))
+    views = {place: Page(html) for place, html in views_of(tmp_path).items()}
+    assert f"{address(HEARTBEAT)}:target-{SCALA}" in views["#matrix"].hrefs
+    firsts = {
+        f"{address(name)}:{talk['first']}"
+        for name, each in documents_of(tmp_path).items()
+        for talk in each["talk"]["targets"].values()
+        if "first" in talk
+    }
+    for page in views.values():
+        for href in page.hrefs:
+            if href.startswith("#"):
+                place, _, anchor = href.partition(":")
+                assert "=" in anchor or href in firsts or anchor in ("", *views[place].ids), href
 
 
-def loaded(path: Path) -> dict[str, Any]:
-    """Return what a data file hands over."""
-    call = path.read_text(encoding="ascii")
-    name, data = json.loads(f"[{call.removeprefix('kc.arrive(').removesuffix(');' + chr(10))}]")
-    assert str(path).endswith(name)
-    assert isinstance(data, dict)
-    return data
-
-
-def conversation_of(site: Path, scenario_id: str, target: str) -> dict[str, Any]:
-    conversations: dict[str, dict[str, Any]] = loaded(site / conversation_file(scenario_id))["targets"]
-    return conversations[target]
-
-
-def pages_of(site: Path) -> list[Path]:
-    return [*site.glob("*.html"), *(site / "scenarios").iterdir()]
-
-
-def test_every_cell_leads_to_its_targets_section(tmp_path: Path) -> None:
-    index = Page(render_site(small_run().write(tmp_path)))
-    assert f"scenarios/classic.heartbeat.while-completing.html#target-{SCALA}" in index.hrefs
-    for href in index.hrefs:
-        path, _, anchor = href.partition("#")
-        page = Page(tmp_path / path) if path else index
-        assert anchor in page.ids or not anchor
-
-
-def test_ids_are_unique_on_every_page(tmp_path: Path) -> None:
-    index = render_site(small_run().write(tmp_path))
-    for path in pages_of(index.parent):
-        ids = Page(path).ids
+def test_ids_are_unique_in_every_view(tmp_path: Path) -> None:
+    render_site(small_run().write(tmp_path))
+    for html in views_of(tmp_path).values():
+        ids = Page(html).ids
         assert sorted(ids) == sorted(set(ids))
 
 
 def test_the_first_difference_is_marked_and_what_went_before_is_folded(tmp_path: Path) -> None:
     render_site(small_run().write(tmp_path))
-    text = Page(tmp_path / scenario_page(HEARTBEAT)).text
-    _, _, after = text.partition("First difference: step 3, Heartbeat v3")
+    text = Page(view_of(tmp_path, HEARTBEAT)).text
+    beside, _, after = text.partition("First difference: step 3, Heartbeat v3")
     assert "expected NONE actual REBALANCE_IN_PROGRESS" in after
+    finding, _, script = beside.partition("The script")
+    assert "expected NONE actual REBALANCE_IN_PROGRESS" in finding
+    assert "ana receives Heartbeat" in script
     conversation = conversation_of(tmp_path, HEARTBEAT, SCALA)
     assert [step for step, _ in conversation["before"]] == [0, 1, 2]
     (first,) = conversation["after"][0][1]
-    assert first[4][0][3:] == ["NONE", "REBALANCE_IN_PROGRESS", 1]
+    assert first[6][0][3:6] == ["NONE", "REBALANCE_IN_PROGRESS", True]
     assert conversation["first"] == f"first-difference-{SCALA}"
+
+
+def test_a_reference_that_is_a_targets_left_side_is_not_stored_twice(tmp_path: Path) -> None:
+    render_site(small_run().write(tmp_path))
+    assert conversation_of(tmp_path, HEARTBEAT, REFERENCE) == {"like": SCALA}
+    assert conversation_of(tmp_path, HEARTBEAT, SCALA)["oracle"] == REFERENCE
 
 
 def test_a_result_tells_how_to_repeat_and_how_to_foresee_it(tmp_path: Path) -> None:
     render_site(small_run().write(tmp_path))
-    text = Page(tmp_path / scenario_page(HEARTBEAT)).text
+    text = Page(view_of(tmp_path, HEARTBEAT)).text
     assert f"kafka-conformance run --target kafka:3.9.2 {HEARTBEAT}" in text
     assert 'targets = ["kafka:3.9.2"]' in text
 
@@ -119,9 +101,7 @@ def test_a_result_tells_how_to_repeat_and_how_to_foresee_it(tmp_path: Path) -> N
 def test_what_a_target_sent_is_text_and_nothing_else(tmp_path: Path) -> None:
     made = small_run()
     scenario_id = f"classic/join/{HOSTILE}"
-    found = difference(
-        scenario_id, JAVA, actual=HOSTILE, expected=HOSTILE, field=HOSTILE, api=HOSTILE, cluster="h"
-    )
+    found = difference(scenario_id, JAVA, actual=HOSTILE, expected=HOSTILE, field=HOSTILE, api=HOSTILE)
     verdict = judgement(scenario_id, JAVA, "diverges", title=HOSTILE, reason=HOSTILE, source=HOSTILE)
     made.add(replace(verdict, link=f"javascript:{HOSTILE}"), conversation(hostile=HOSTILE), found)
     made.summaries[1] = replace(
@@ -129,59 +109,104 @@ def test_what_a_target_sent_is_text_and_nothing_else(tmp_path: Path) -> None:
     )
     made.header = replace(made.header, command=HOSTILE)
     made.footer = replace(FOOTER, ended=HOSTILE)
-    made.changes = [hostile_change(scenario_id)]
-    made.coverage = [hostile_clause(scenario_id)]
+    hostile_change(scenario_id).add_to(made)
+    made.clauses = [clause("SG-014", section_title=HOSTILE, statement=HOSTILE)]
     run_dir = made.write(tmp_path)
     (run_dir / "gate.json").write_text(json.dumps(hostile_decision(scenario_id)))
     write_hostile_trend(run_dir / "trend", scenario_id)
     render_site(run_dir)
-    for path in pages_of(run_dir):
-        page = Page(path)
-        assert page.tags.count("script") == len(re.findall(r"'sha256-", path.read_text()))
-        assert "img" not in page.tags
+    views = views_of(run_dir)
+    for html in (*views.values(), (run_dir / STATIC).read_text()):
+        page = Page(html)
+        assert not {"script", "img"} & set(page.tags)
         assert not [href for href in page.hrefs if href.startswith("javascript")]
-    for path in (*run_dir.glob("*.html"), run_dir / scenario_page(scenario_id)):
-        assert "document.title='taken'" in Page(path).text, path
-    for path in (run_dir / "talks").iterdir():
-        assert "<" not in path.read_text()
-    assert "onerror=alert(1)" in json.dumps(loaded(run_dir / conversation_file(scenario_id)))
+    for view in ("#matrix", "#changes", "#regression", "#trend", "#coverage", "#gate", address(scenario_id)):
+        assert "document.title='taken'" in Page(views[view]).text, view
+    assert "img" not in Page((run_dir / "index.html").read_text()).tags
+    assert (run_dir / "index.html").read_text().count("<script") == 1
 
 
 def test_half_a_surrogate_pair_does_not_keep_a_page_from_being_written(tmp_path: Path) -> None:
     made = small_run()
     made.add(judgement("a/surrogate", JAVA), conversation(hostile="\ud800"))
     render_site(made.write(tmp_path))
-    assert "ud800" in (tmp_path / conversation_file("a/surrogate")).read_text(encoding="ascii")
+    assert "\ud800" in json.dumps(document_of(tmp_path, "a/surrogate"), ensure_ascii=False)
 
 
 @pytest.mark.parametrize(
     ("footer", "words"),
     [(None, "cut short"), (replace(FOOTER, ended="interrupted"), "not complete: interrupted")],
 )
-def test_a_run_that_is_not_whole_says_so_on_every_page(tmp_path: Path, footer: object, words: str) -> None:
+def test_a_run_that_is_not_whole_says_so_above_every_view(tmp_path: Path, footer: object, words: str) -> None:
     made = small_run()
     made.footer = footer  # type: ignore[assignment] # either is one
     index = render_site(made.write(tmp_path))
-    for path in pages_of(index.parent):
-        assert words in Page(path).text
+    for path in (index, tmp_path / STATIC):
+        assert words in Page(path.read_text()).text
 
 
 def test_a_whole_run_has_no_banner(tmp_path: Path) -> None:
     assert "alert" not in re.findall(r'role="(\w+)"', render_site(small_run().write(tmp_path)).read_text())
 
 
-def test_pages_ask_for_nothing_beside_themselves(tmp_path: Path) -> None:
-    index = render_site(small_run().write(tmp_path))
-    for path in pages_of(index.parent):
-        assert not {"link", "img", "iframe"} & set(Page(path).tags)
-        assert "url(" not in path.read_text()
-        assert "src=" not in re.sub(r"<script>.*?</script>", "", path.read_text(), flags=re.DOTALL)
+def test_the_site_asks_for_nothing_but_its_own_files(tmp_path: Path) -> None:
+    render_site(small_run().write(tmp_path))
+    for html in (*views_of(tmp_path).values(), (tmp_path / "site.css").read_text()):
+        assert not {"link", "img", "iframe"} & set(Page(html).tags)
+        assert "url(" not in html
+        assert "src=" not in html
 
 
-def test_the_same_run_gives_the_same_pages(tmp_path: Path) -> None:
+def test_a_run_of_thousands_of_scenarios_has_few_files(tmp_path: Path) -> None:
+    made = small_run()
+    for number in range(3_000):
+        made.add(judgement(f"many/{number // 10:03}/n{number:04}", JAVA, "diverges"), conversation())
+    render_site(made.write(tmp_path))
+    files = [path for path in tmp_path.rglob("*.*") if "tables" not in path.parts and path.is_file()]
+    assert len(files) < 60
+    assert len(documents_of(tmp_path)) == 3_004
+
+
+def test_what_needs_a_look_is_there_without_a_script_one_of_each_cause_first(tmp_path: Path) -> None:
+    made = small_run()
+    for number in range(60):
+        one = f"many/red/n{number:02}"
+        made.add(judgement(one, JAVA, "diverges"), conversation(diverging=True), difference(one, JAVA))
+    other = difference("zoo/red/other", JAVA, api="SyncGroup", actual="UNKNOWN_MEMBER_ID")
+    made.add(judgement("zoo/red/other", JAVA, "diverges"), conversation(diverging=True), other)
+    render_site(made.write(tmp_path))
+    page = Page((tmp_path / STATIC).read_text())
+    assert page.text.count("Repeat it") == 50
+    assert "50 of 63 results that need a look" in page.text
+    assert page.text.index("zoo/red/other") < page.text.index("many/red/n01")
+    assert "REBALANCE_IN_PROGRESS" in page.text
+    assert "script" not in page.tags
+
+
+def test_without_spark_all_but_its_own_views_is_there_and_these_say_how_to_get_them(tmp_path: Path) -> None:
+    render_site(small_run().write(tmp_path))
+    views = views_of(tmp_path)
+    for view in ("#trend", "#regression"):
+        assert f"kafka-conformance report {tmp_path.name}" in views[view]
+    for view in ("#matrix", "#changes", "#coverage", "#gate", address(HEARTBEAT)):
+        assert "Spark" not in views[view]
+    assert "REBALANCE_IN_PROGRESS" in views[address(HEARTBEAT)]
+
+
+def test_the_first_view_says_what_was_tested_why_some_was_not_and_how_long_it_took(tmp_path: Path) -> None:
+    render_site(small_run().write(tmp_path))
+    text = Page(view_of(tmp_path, "matrix")).words
+    assert "took 32.0 s" in text
+    assert "heartbeat 0/1 1/1 1/1" in text
+    assert "it lacks the capability restart 1" in text
+
+
+def test_the_same_run_gives_the_same_site(tmp_path: Path) -> None:
     run_dir = small_run().write(tmp_path)
-    once = render_site(run_dir).read_bytes()
-    assert render_site(run_dir).read_bytes() == once
+    render_site(run_dir)
+    once = {path: path.read_bytes() for path in run_dir.rglob("*.*") if path.is_file()}
+    render_site(run_dir)
+    assert {path: path.read_bytes() for path in run_dir.rglob("*.*") if path.is_file()} == once
 
 
 @pytest.fixture(scope="module", name="tab")
@@ -199,31 +224,32 @@ def text_of(tab: Tab, selector: str) -> str:
     ("state", "words"),
     [
         ("", "4 scenarios"),
-        ("#e=unexpected", "1 of 4 scenarios"),
-        ("#o=not-applicable", "1 of 4 scenarios"),
-        ("#d=1", "3 of 4 scenarios"),
-        ("#q=fenced", "1 of 4 scenarios"),
-        ("#q=fenced&e=unexpected", "0 of 4 scenarios"),
+        ("#matrix:e=unexpected", "1 of 4 scenarios"),
+        ("#matrix:o=not-applicable", "1 of 4 scenarios"),
+        ("#matrix:d=1", "3 of 4 scenarios"),
+        ("#matrix:q=fenced", "1 of 4 scenarios"),
+        ("#matrix:q=fenced&e=unexpected", "0 of 4 scenarios"),
     ],
 )
 def test_the_address_restores_the_filters(tmp_path: Path, tab: Tab, state: str, words: str) -> None:
     index = render_site(small_run().write(tmp_path))
     tab.open(f"{index.as_uri()}{state}")
+    tab.until("document.getElementById('shown')?.textContent")
     assert text_of(tab, "#shown") == words
 
 
 @pytest.mark.browser
 def test_an_anchor_opens_what_it_is_folded_into(tmp_path: Path, tab: Tab) -> None:
     render_site(small_run().write(tmp_path))
-    tab.open(f"{(tmp_path / scenario_page(HEARTBEAT)).as_uri()}#target-{JAVA}")
-    tab.until(f"document.getElementById('target-{JAVA}').open")
+    tab.open(link(tmp_path, HEARTBEAT, f"target-{JAVA}"))
+    tab.until(f"document.getElementById('target-{JAVA}')?.open")
     tab.until(f"document.querySelector(`{SECTION_OF_JAVA} table.talk`)")
 
 
 @pytest.mark.browser
 def test_a_conversation_is_laid_out_beside_its_oracles(tmp_path: Path, tab: Tab) -> None:
     render_site(small_run().write(tmp_path))
-    tab.open(f"{(tmp_path / scenario_page(HEARTBEAT)).as_uri()}#first-difference-{SCALA}")
+    tab.open(link(tmp_path, HEARTBEAT, f"first-difference-{SCALA}"))
     tab.until(f"document.getElementById('first-difference-{SCALA}')")
     section = f"[data-target='{SCALA}']"
     assert text_of(tab, f"{section} details.before summary") == "3 steps before the first difference"
@@ -242,10 +268,10 @@ def test_nothing_that_a_target_sent_acts_on_a_conversation(tmp_path: Path, tab: 
     made = small_run()
     made.add(judgement("a/hostile", JAVA), conversation(hostile=HOSTILE))
     render_site(made.write(tmp_path))
-    tab.open(f"{(tmp_path / scenario_page('a/hostile')).as_uri()}#target-{JAVA}")
+    tab.open(link(tmp_path, "a/hostile", f"target-{JAVA}"))
     tab.until(f"document.querySelector(`{SECTION_OF_JAVA} table.talk`)")
     assert "document.title='taken'" in text_of(tab, f"{SECTION_OF_JAVA} table.talk")
-    assert tab.read("document.querySelectorAll('img, main script').length") == 0
+    assert tab.read("document.querySelectorAll('main img, #view script').length") == 0
     assert tab.read("document.title") != "taken"
 
 
@@ -256,23 +282,22 @@ def test_a_large_matrix_is_laid_out_as_it_comes_into_view(tmp_path: Path, tab: T
         for target in (SCALA, JAVA, REFERENCE):
             made.add(judgement(f"many/{number // 40:02}/n{number:03}", target))
     index = render_site(made.write(tmp_path))
-    assert "✓✓✓" in Page(index).text
-
     tab.open(index.as_uri())
     tab.until("document.querySelector('tr.row a.mark')")
     assert tab.read("document.querySelectorAll('.glyphs').length > 0")
     wrong = "a.mark.diverges.unexpected"
     tab.read(f"document.querySelector('{wrong}').focus()")
     tab.until(f"document.querySelector('{wrong}').title.includes('REBALANCE_IN_PROGRESS')")
-    tab.read("document.querySelector('tbody:last-of-type tr:last-child').scrollIntoView()")
-    tab.until("document.querySelector('tbody:last-of-type tr:last-child a.mark')")
-    last = "document.querySelector('tbody:last-of-type tr:last-child a.mark')"
-    assert str(tab.read(f"{last}.href")).endswith(f"static.join.fenced.html#target-{REFERENCE}")
+    tab.read("document.querySelector('.matrix tbody:last-of-type tr:last-child').scrollIntoView()")
+    tab.until("document.querySelector('.matrix tbody:last-of-type tr:last-child a.mark')")
+    last = "document.querySelector('.matrix tbody:last-of-type tr:last-child a.mark')"
+    assert str(tab.read(f"{last}.href")).endswith(f"#static/join/fenced:target-{REFERENCE}")
 
 
 @pytest.mark.browser
 def test_arrows_move_among_cells_and_a_key_finds_the_search(tmp_path: Path, tab: Tab) -> None:
     tab.open(render_site(small_run().write(tmp_path)).as_uri())
+    tab.until("document.querySelector('tr.row a.mark')")
     tab.read("document.querySelector('tr.row a.mark').focus()")
     for key in ("ArrowRight", "ArrowDown"):
         tab.press(key)
@@ -285,12 +310,12 @@ def test_arrows_move_among_cells_and_a_key_finds_the_search(tmp_path: Path, tab:
 @pytest.mark.browser
 def test_the_columns_of_references_can_be_left_out(tmp_path: Path, tab: Tab) -> None:
     index = render_site(small_run().write(tmp_path))
-    tab.open(f"{index.as_uri()}#r=0")
-    cells = "[...document.querySelector('tr.row').cells].filter((cell) => cell.offsetParent).length"
-    assert tab.read(cells) == 3
+    tab.open(f"{index.as_uri()}#matrix:r=0")
+    cells = "[...document.querySelector('tr.row')?.cells ?? []].filter((cell) => cell.offsetParent).length"
+    tab.until(f"{cells} === 3")
     tab.click("input[name=r]")
-    assert tab.read(cells) == 4
-    assert tab.read("location.hash") in ("", "#")
+    tab.until(f"{cells} === 4")
+    assert tab.read("location.hash") == "#matrix"
 
 
 @pytest.mark.browser
@@ -302,13 +327,14 @@ def test_references_of_many_targets_are_left_out_at_first_and_so_are_their_count
         made.summaries.append(summary(f"kafka-{version}"))
         made.add(judgement(HEARTBEAT, f"kafka-{version}"))
     tab.open(render_site(made.write(tmp_path)).as_uri())
+    tab.until("document.querySelector('tr.row a.mark')")
     cells = "[...document.querySelector('tr.row').cells].filter((cell) => cell.offsetParent).length"
     conforming = "Number(document.querySelector('.chip[data-value=conforms] b').textContent)"
     before = tab.read(conforming)
     assert tab.read(cells) == 1 + 9
     tab.click("input[name=r]")
     assert tab.read(cells) == 1 + 10
-    assert tab.read("location.hash") == "#r=1"
+    assert tab.read("location.hash") == "#matrix:r=1"
     assert tab.read(f"{conforming} - {before}") == 4
 
 
@@ -318,13 +344,14 @@ def test_what_differs_is_opened_before_what_does_not(tmp_path: Path, tab: Tab) -
     for target in (REFERENCE, SCALA):
         made.add(judgement(one, target), conversation())
     made.add(judgement(one, JAVA, "diverges"), conversation(diverging=True), difference(one, JAVA))
-    index = render_site(made.write(tmp_path))
-    tab.open((index.parent / scenario_page(one)).as_uri())
+    render_site(made.write(tmp_path))
+    tab.open(link(tmp_path, one))
+    tab.until("document.querySelector('details.target')")
     sections = "[...document.querySelectorAll('details.target')]"
     reported = tab.read(f"{sections}.map((one) => `${{one.dataset.target}} ${{one.open}}`)")
     assert reported == [f"{JAVA} true", f"{SCALA} false", f"{REFERENCE} false"]
     tab.click(f"details.target[data-target='{SCALA}'] > summary")
-    tab.until(f"location.hash === '#target-{SCALA}'")
+    tab.until(f"location.hash === '{address(one)}:target-{SCALA}'")
 
 
 def test_results_that_go_otherwise_in_the_same_way_are_reported_once(tmp_path: Path) -> None:
@@ -335,7 +362,42 @@ def test_results_that_go_otherwise_in_the_same_way_are_reported_once(tmp_path: P
             made.add(
                 judgement(scenario_id, target, "indeterminate", expectation="unexpected", reason="it went")
             )
-    page = Page(render_site(made.write(tmp_path)))
+    render_site(made.write(tmp_path))
+    page = Page(view_of(tmp_path, "matrix"))
     assert page.text.count("it went") == 1
     assert "the same in 5 more results" in page.text
-    assert page.hrefs.count(f"{scenario_page('many/like/n2')}#target-{JAVA}") >= 1
+    assert page.hrefs.count(f"{address('many/like/n2')}:target-{JAVA}") >= 1
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("damage", ["missing", "cut", "changed"])
+def test_a_damaged_file_is_named_in_place_of_its_view_and_all_else_is_shown(
+    tmp_path: Path, tab: Tab, damage: str
+) -> None:
+    render_site(small_run().write(tmp_path))
+    file = tmp_path / "data" / "scenarios-001.js"
+    text = file.read_text()
+    if damage == "missing":
+        file.unlink()
+    else:
+        file.write_text(text[:-200] if damage == "cut" else text.replace("H4sI", "H4sJ").replace("A", "B"))
+    tab.open(link(tmp_path, HEARTBEAT))
+    tab.until("document.querySelector('#view h1')")
+    assert "data/scenarios-001.js is " in text_of(tab, "#view")
+    tab.click("nav.site a[data-view=matrix]")
+    tab.until("document.querySelector('tr.row a.mark')")
+
+
+@pytest.mark.browser
+def test_going_from_view_to_view_needs_no_other_page(tmp_path: Path, tab: Tab) -> None:
+    tab.open(render_site(small_run().write(tmp_path)).as_uri())
+    tab.until("document.querySelector('tr.row a.mark')")
+    tab.read("window.isTheSame = true")
+    tab.click("tr.row a.mark.diverges.unexpected")
+    tab.until("document.querySelector('table.talk')")
+    tab.click("details.target.differs .to-first")
+    tab.until("document.querySelector('tr.finding.first')")
+    tab.read("history.go(-2)")
+    tab.until("document.querySelector('tr.row a.mark')")
+    assert tab.read("window.isTheSame")
+    assert text_of(tab, "nav.site a[aria-current]") == "Matrix"

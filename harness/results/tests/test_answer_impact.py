@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from harness.diff.answers import kind_words
-from harness.report.model.names import scenario_page
 from harness.report.site.run_site import render_site
 from harness.results.answer_impact import impact_of
 from harness.tests.report_run import HEARTBEAT, SCALA, difference, small_run
+from harness.tests.site_reading import view_of
 from harness.trace.events import EventKind
 
 LIVENESS = "liveness"
@@ -22,6 +22,8 @@ LIVENESS = "liveness"
             "joins as a new member (UNKNOWN_MEMBER_ID)",
         ),
         ({"api": "SyncGroup", "field": "assignment"}, "works on other partitions than the leader gave it"),
+        ({"api": "JoinGroup", "field": "members[1].member_id"}, "a member with another id gets none"),
+        ({"api": "JoinGroup", "field": "member_id"}, "goes by this one from then on"),
         ({"field": None, "difference_class": LIVENESS}, "counts the heartbeat as failed"),
         (
             {"field": None, "difference_class": LIVENESS, "actual": kind_words(EventKind.CLOSED)},
@@ -53,6 +55,6 @@ def test_where_nothing_can_be_said_nothing_is(changes: dict[str, object]) -> Non
 def test_the_page_of_a_scenario_says_it_beneath_the_first_difference(tmp_path: Path) -> None:
     made = small_run()
     render_site(made.write(tmp_path))
-    page = (tmp_path / scenario_page(HEARTBEAT)).read_text()
-    assert page.count("What a client notices") == 1
+    page = view_of(tmp_path, HEARTBEAT)
+    assert page.count("What a client notices") == 2
     assert "it now joins again and keeps its member id (REBALANCE_IN_PROGRESS)" in page

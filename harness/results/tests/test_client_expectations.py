@@ -10,11 +10,14 @@ from pydantic import ValidationError
 
 from harness.diff.expectations import Entry, SourcedEntry
 from harness.results.client_judgements import keep_expectations
-from harness.results.client_results import load_clients
+from harness.results.client_results import ClientsFiles, load_clients
 from harness.results.exit_code import ExitCode
 from harness.results.status import ResultStatus
 from harness.tests.in_process import CommandLine
 from harness.tests.made_up_clients import EAGER, KAFKA, LIBRDKAFKA, PYTHON, STATIC, MadeUpClients, red
+from harness.tests.site_reading import view_of
+from harness.trace.files import write_whole
+from harness.trace.plain_files import read_plain
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
@@ -78,10 +81,11 @@ def test_an_entry_whose_difference_does_not_show_makes_a_run_stale(tmp_path: Pat
 
 def test_results_that_were_kept_before_there_were_expectations_are_read(tmp_path: Path) -> None:
     folder = red().write(tmp_path / "run")
-    stored = json.loads((folder / "judgement.json").read_text())
+    judged = ClientsFiles(folder).judgement_json
+    stored = json.loads(read_plain(judged))
     later = ("expectation", "foreseen", "link", "delta")
     older = [{name: value for name, value in each.items() if name not in later} for each in stored]
-    (folder / "judgement.json").write_text(json.dumps(older))
+    write_whole(judged, json.dumps(older))
 
     run = load_clients(folder)
     assert [each.expectation for each in run.results if each.outcome == "diverges"] == ["unexpected"]
@@ -102,7 +106,7 @@ def test_report_and_gate_go_by_the_entry(kafka_conformance: CommandLine, tmp_pat
         skipped = [found for each in cases if (found := each.find("skipped")) is not None]
         assert [each for each in skipped if REASON in str(each.get("message"))]
         assert ET.parse(folder / name).getroot().find(".//failure") is None
-    page = (folder / "scripts" / "clients.static.crashes-and-returns.html").read_text()
+    page = view_of(folder, "clients/static/crashes-and-returns")
     assert REASON in page
     assert "KAFKA-12345" in page
 
@@ -113,7 +117,7 @@ def test_update_writes_an_entry_that_foresees_a_script_and_prune_removes_it(
 ) -> None:
     folder = red().write(tmp_path / "run")
     file = tmp_path / "mine.toml"
-    given = ("--reason", REASON, "--link", "KIP-345", "--into", file, "--yes")
+    given = ("--reason", REASON, "--link", "KIP-345", "--expect", file, "--yes")
 
     assert kafka_conformance("expect", "update", "--run", folder, STATIC, *given) == ExitCode.EXPECTED
     assert f'libraries = ["{PYTHON}"]' in file.read_text()
@@ -144,8 +148,8 @@ def test_entries_for_other_libraries_say_another_thing(
 ) -> None:
     file = tmp_path / "two.toml"
     file.write_text(KNOWN + KNOWN.replace(PYTHON, LIBRDKAFKA))
-    assert kafka_conformance("expect", "lint", file) == ExitCode.EXPECTED
+    assert kafka_conformance("expect", "lint", "--expect", file) == ExitCode.EXPECTED
 
     file.write_text(KNOWN * 2)
-    assert kafka_conformance("expect", "lint", file) == ExitCode.CONFIGURATION
+    assert kafka_conformance("expect", "lint", "--expect", file) == ExitCode.CONFIGURATION
     assert "entry 2: says the same as" in kafka_conformance.out

@@ -7,6 +7,7 @@ import pytest
 
 from harness.runner import admission
 from harness.runner.admission import Admission
+from harness.tests.patience import NOW_OR_NEVER_S
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +26,7 @@ class Scenarios:
 
     async def have_begun(self, count: int) -> None:
         """Wait until as many more have begun."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(NOW_OR_NEVER_S):
             for _ in range(count):
                 await self._begun.acquire()
 
@@ -85,7 +86,7 @@ async def test_later_brokers_wait_until_hardly_any_scenarios_of_all_targets_are_
         assert not calm.done()
         async with shared.begun("one"):
             pass
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(NOW_OR_NEVER_S):
         await calm
 
 
@@ -93,10 +94,10 @@ async def test_nobody_waits_for_a_target_that_is_lost() -> None:
     shared = Admission(frozenset({"one"}), jobs=9)
     shared.expect("one", 4)
     shared.settle("one")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(NOW_OR_NEVER_S):
         await shared.calm()
 
 
 async def test_who_shares_with_nobody_has_nobody_to_wait_for() -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(NOW_OR_NEVER_S):
         await Admission(frozenset(), jobs=9).calm()

@@ -7,9 +7,10 @@ from typing import NoReturn
 
 import pytest
 
+from harness.apis.descriptor import ANSWERED_WITHIN_MS
 from harness.capacity import start_slots
 from harness.runner.admission import Admission
-from harness.runner.drive import Drive, DriveResult, DriveSinks, Limits
+from harness.runner.drive import LATE_S_MAX, Drive, DriveResult, DriveSinks, Limits, _Place
 from harness.runner.placing import group_names
 from harness.runner.sharing import Packing
 from harness.scenario import Capability, Conversation, Script, ask, record, scenario
@@ -19,14 +20,20 @@ from harness.targets.base.interface import (
     Broker,
     BrokerDescription,
     BrokerSession,
+    Connection,
+    Frame,
+    NoAnswer,
     Role,
     Target,
     TargetError,
 )
 from harness.tests.made_events import BARE_BROKER
-from harness.tests.stages import CLOSE, MemorySession, Responder
+from harness.tests.patience import NOW_OR_NEVER_S
+from harness.tests.stages import CLOSE, MemoryConnection, MemorySession, Responder
 from harness.trace.events import Event, EventKind
 from harness.wire.schema import api_key
+
+LIMIT_S = 60.0
 
 
 def answers_none(request: bytes) -> bytes:
@@ -313,6 +320,52 @@ def test_what_goes_on_with_other_brokers_when_one_cannot_be_had_was_not_interrup
     assert target.brokers[0].stopped
 
 
+async def test_a_wait_for_a_late_answer_is_added_to_the_scenarios_limit() -> None:
+    place = _Place(rendezvous=None, slots=None)
+    async with asyncio.timeout(LIMIT_S) as place.limit:
+        end_s = place.limit.when()
+        with place.late():
+            assert place.limit.when() is None
+            await asyncio.sleep(0)
+        assert end_s is not None
+        assert place.limit.when() == pytest.approx(end_s + place.late_s)
+        place.late_s = LATE_S_MAX
+        with place.late():
+            assert place.limit.when() is not None
+
+
+def test_waiting_for_late_answers_takes_no_slot(tmp_path: Path) -> None:
+    waiting, all_wait, scripts = 0, asyncio.Event(), scripts_named("a", "b", "c")
+
+    class LateConnection(MemoryConnection):
+        """What is asked is answered once everybody asked, which is after the time for it."""
+
+        async def receive(self, *, timeout_ms: float) -> Frame:
+            if timeout_ms <= ANSWERED_WITHIN_MS:
+                raise NoAnswer
+            nonlocal waiting
+            waiting += 1
+            if waiting == len(scripts):
+                all_wait.set()
+            await all_wait.wait()
+            return Frame(payload=self.frames.popleft())
+
+    class LateSession(MemorySession):
+        async def connect(self, role: Role = Role.COORDINATOR, *, principal: str | None = None) -> Connection:
+            return LateConnection(self)
+
+    class LateBroker(MemoryBroker):
+        def open_session(self, scenario_id: str) -> BrokerSession:
+            return LateSession(self.responder)
+
+    class LateTarget(MemoryTarget):
+        async def start(self, *, broker_config: Mapping[str, str], **_: object) -> Broker:
+            return LateBroker(broker_config, self.responder)
+
+    _, events = drive(LateTarget(), scripts, tmp_path, Limits(jobs=1))
+    assert [event.kind for event in events].count(EventKind.RESPONSE) == len(scripts)
+
+
 @pytest.mark.usefixtures("hangs")
 def test_a_drive_that_hangs_ends_at_its_limit_and_says_so_of_every_scenario(tmp_path: Path) -> None:
     target = MemoryTarget()
@@ -348,7 +401,7 @@ async def test_timers_on_a_broker_that_starts_later_wait_for_other_starts(tmp_pa
     ordered = replace(sinks(tmp_path, []), write=lambda event: order.append(event.scenario_id))
     driven = driving(target, ordered)
     driven.packing = Packing(configs={script.id: config for script in (*acting, timed)})
-    async with asyncio.timeout(20), start_slots().taken():
+    async with asyncio.timeout(NOW_OR_NEVER_S), start_slots().taken():
         running = asyncio.create_task(driven.run([*acting, timed]))
         await asyncio.wait([running], timeout=0.2)
         assert len(target.brokers) == 1

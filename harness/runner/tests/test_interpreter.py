@@ -1,14 +1,17 @@
 import asyncio
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
+from math import inf
 
 import pytest
 
+from harness.apis.descriptor import CLIENT_WAITS_MS
 from harness.runner.tests.test_drive import MemoryBroker
 from harness.runner.witness import Watch, Witness
 from harness.scenario import Conversation, ask, expect, record, scenario
 from harness.scenario.script import Script
-from harness.targets.base.interface import Capability, Connection, Role
+from harness.targets.base.interface import Capability, Connection, Frame, NoAnswer, Role
 from harness.tests.stages import CLOSE, MemoryConnection, MemorySession, Responder, interpreted
 from harness.trace.events import Event, EventKind
 
@@ -42,7 +45,8 @@ def run(
     def reason() -> str | None:
         return failure if session.now_ms() >= failed_at_ms else None
 
-    return asyncio.run(interpreted(script, session, {"main": "g"}, broker_failure=reason, witness=witness))
+    given = {"broker_failure": reason, "witness": witness, "late": lambda: nullcontext(inf)}
+    return asyncio.run(interpreted(script, session, {"main": "g"}, **given))
 
 
 def witness_of(session: MemorySession, kept_ms: Callable[[float], float]) -> Witness:
@@ -110,10 +114,86 @@ def test_two_bytes_are_taken_for_the_answer_to_the_oldest_request() -> None:
     assert kinds(events) == [EventKind.REQUEST, EventKind.MALFORMED] * 2
 
 
-def test_no_answer_is_recorded_with_the_time_that_was_waited() -> None:
+def test_an_answer_is_awaited_as_long_as_a_client_would_until_one_never_came() -> None:
     events = run(script_of(two_heartbeats), lambda _: None)
     assert kinds(events) == [EventKind.REQUEST, EventKind.NO_ANSWER] * 2
-    assert events[1].elapsed_ms == 100
+    assert [events[each].elapsed_ms for each in (1, 3)] == [CLIENT_WAITS_MS, 100]
+
+
+def late_session(late_ms: float) -> type[MemorySession]:
+    """Return a kind of session on whose clock the first answer comes so long after its request."""
+    state = {"due_ms": late_ms}
+
+    class LateConnection(MemoryConnection):
+        async def receive(self, *, timeout_ms: float) -> Frame:
+            left_ms = state["due_ms"] - self.session.clock_ms
+            if left_ms > timeout_ms:
+                self.session.clock_ms += timeout_ms
+                raise NoAnswer
+            self.session.clock_ms += max(0.0, left_ms)
+            state["due_ms"] = 0.0
+            return await MemoryConnection.receive(self, timeout_ms=timeout_ms)
+
+    class LateSession(MemorySession):
+        async def connect(self, role: Role = Role.COORDINATOR, *, principal: str | None = None) -> Connection:
+            return LateConnection(self)
+
+    return LateSession
+
+
+def test_a_late_answer_is_read_as_what_it_is_and_the_conversation_goes_on() -> None:
+    events = run(script_of(two_heartbeats), answer, session_type=late_session(15_000))
+    assert kinds(events) == [EventKind.REQUEST, EventKind.RESPONSE] * 2
+    assert [(event.elapsed_ms, event.note) for event in events if event.kind == EventKind.RESPONSE] == [
+        (15_000, "late: clients wait 30 s"),
+        (0, None),
+    ]
+
+
+@pytest.mark.parametrize(("version", "waits_ms"), [(0, 45_000), (6, 65_000)])
+def test_a_join_is_awaited_for_its_rebalance_or_session_timeout_and_a_lapse(
+    version: int, waits_ms: int
+) -> None:
+    def joins(conversation: Conversation) -> None:
+        """A join is answered."""
+        ana = conversation.actor("ana")
+        if version:
+            ana.sends(ask.join_group(version=version, session_timeout_ms=40_000, rebalance_timeout_ms=60_000))
+        else:
+            ana.sends(ask.join_group(version=version, session_timeout_ms=40_000))
+        ana.receives(expect.join_group(error_code="NONE"))
+
+    assert run(script_of(joins), lambda _: None)[-1].elapsed_ms == waits_ms
+
+
+def test_an_answer_that_may_be_missing_is_not_awaited_longer_than_the_script_says() -> None:
+    def may_hear(conversation: Conversation) -> None:
+        """A heartbeat may be answered."""
+        ana = conversation.actor("ana")
+        ana.sends(ask.heartbeat(member_id="m", generation_id=1))
+        ana.may_receive(expect.heartbeat(error_code="NONE"), within_ms=100)
+
+    assert run(script_of(may_hear), lambda _: None)[-1].elapsed_ms == 100
+
+
+def test_a_close_that_was_awaited_is_none_if_the_broker_ended() -> None:
+    def is_closed(conversation: Conversation) -> None:
+        """The broker closes the connection."""
+        ana = conversation.actor("ana")
+        ana.sends(ask.heartbeat(member_id="m", generation_id=1))
+        ana.finds_connection_closed()
+
+    well = run(script_of(is_closed), lambda _: CLOSE)
+    assert kinds(well) == [EventKind.REQUEST, EventKind.CLOSED]
+    gone = run(
+        script_of(is_closed),
+        lambda _: CLOSE,
+        failure="connection refused",
+        failed_at_ms=50,
+        session_type=SettlingSession,
+    )
+    assert kinds(gone) == [EventKind.REQUEST, EventKind.CLOSED, EventKind.ABANDONED]
+    assert gone[-1].note == "target lost: connection refused"
 
 
 def test_a_closed_connection_is_recorded_and_the_next_request_opens_another() -> None:

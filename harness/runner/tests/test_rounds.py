@@ -9,6 +9,7 @@ from harness import capacity
 from harness.runner.rounds import LongestFirst, Rounds, Turn, divided
 from harness.runner.sharing import BrokerGroup, Cohort
 from harness.scenario import Conversation, ask, record, scenario
+from harness.tests.patience import NOW_OR_NEVER_S
 
 
 @pytest.mark.parametrize(
@@ -42,7 +43,7 @@ async def _journal_of(turns: Sequence[Turn | None], *, failing: int | None = Non
             journal.append(f"end {number}")
             turn.end()
 
-    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(NOW_OR_NEVER_S), asyncio.TaskGroup() as tasks:
         for number, turn in enumerate(turns):
             assert turn is not None
             tasks.create_task(live(number, turn))
@@ -110,7 +111,7 @@ async def test_the_longest_begin_first_and_no_more_than_there_are_slots() -> Non
             running -= 1
 
     lasting = (1, 5, 3, 4, 2)
-    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(NOW_OR_NEVER_S), asyncio.TaskGroup() as tasks:
         for seconds in lasting:
             tasks.create_task(live(seconds))
     assert order == [5, 4, 3, 2, 1]
@@ -128,8 +129,26 @@ async def test_who_stops_waiting_takes_no_slot_with_it() -> None:
     second.cancel()
     first.cancel()
     await asyncio.wait([first, second])
-    async with asyncio.timeout(5), slots.taken(1):
+    async with asyncio.timeout(NOW_OR_NEVER_S), slots.taken(1):
         pass
+
+
+async def test_a_slot_that_is_lent_lets_another_run_and_its_owner_goes_on_without_waiting() -> None:
+    slots, order = LongestFirst(1), list[str]()
+
+    async def other(name: str) -> None:
+        async with slots.taken(1):
+            order.append(name)
+
+    async with asyncio.timeout(NOW_OR_NEVER_S), asyncio.TaskGroup() as tasks:
+        async with slots.taken(1):
+            with slots.lent():
+                await tasks.create_task(other("meanwhile"))
+            after = tasks.create_task(other("after"))
+            await asyncio.sleep(0)
+            order.append("owner")
+        await after
+    assert order == ["meanwhile", "owner", "after"]
 
 
 def _lasting(seconds: int) -> BrokerGroup:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.scenario.fitting import INITIAL_DELAY, METADATA_BYTES, MIN_SESSION, fitted
+from harness.scenario.fitting import INITIAL_DELAY, MAX_TRANSACTION, METADATA_BYTES, MIN_SESSION, fitted
 from harness.scenario.registry import collect
 from harness.scenario.script import Elapse, Receive, Script, Send
 
@@ -72,6 +72,38 @@ def test_what_is_too_large_by_one_stays_so() -> None:
     grown = fitted(script, STOCK)
     limit = {length for length in lengths(script) if length >= 10}
     assert {length - 4_086 for length in lengths(grown) if length >= 10} == limit
+
+
+def transactions(script: Script) -> list[object]:
+    return [
+        step.fields["transaction_timeout_ms"]
+        for step in script.steps
+        if isinstance(step, Send) and step.api == "InitProducerId"
+    ]
+
+
+@pytest.mark.parametrize("limit_ms", [100_000, 3_600_000])
+def test_what_is_at_the_limit_of_transactions_is_at_the_brokers(limit_ms: int) -> None:
+    script = SCRIPTS["transactions/init/refused"]
+    at_broker = fitted(script, {MAX_TRANSACTION: str(limit_ms)})
+    assert transactions(script) == [0, 0, 900_001]
+    assert transactions(at_broker) == [0, 0, limit_ms + 1]
+    assert at_broker.broker_config == {MAX_TRANSACTION: str(limit_ms)}
+
+
+@pytest.mark.parametrize("limit_ms", [10_000, 2**31 - 1])
+def test_a_limit_of_transactions_that_a_script_cannot_be_fitted_to_is_not_its_own(limit_ms: int) -> None:
+    script = SCRIPTS["transactions/init/refused"]
+    at_broker = fitted(script, {MAX_TRANSACTION: str(limit_ms)})
+    assert transactions(at_broker) == transactions(script)
+    assert at_broker.broker_config == {MAX_TRANSACTION: "900000"}
+
+
+def test_no_script_has_a_transaction_that_only_the_default_limit_allows() -> None:
+    limit_ms = 60_000
+    for each in SCRIPTS.values():
+        asked = transactions(fitted(each, {MAX_TRANSACTION: str(limit_ms)}))
+        assert all(isinstance(of, int) and of <= limit_ms + 1 for of in asked), each.id
 
 
 @pytest.mark.parametrize(

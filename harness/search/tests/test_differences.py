@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
-from harness.search.differences import first_difference, found_difference, has_failed
+from harness.search.differences import Explainer, first_difference, found_difference, has_failed
 from harness.search.moves import Ask, script_of
 from harness.search.sides import Side
 from harness.search.tests.made_findings import reference_of
 from harness.targets.base.interface import TargetError
 from harness.targets.reference.target import reference_profile
-from harness.targets.reference.variants import VariantTarget
+from harness.targets.reference.variants import VariantTarget, flipped
 from harness.trace.events import Event, EventKind
 
 _SCRIPT = script_of([Ask(actor="ana", api="ListGroups")], script_id="search/x", broker_config={})
@@ -54,3 +54,20 @@ def test_a_failure_of_both_tells_nothing_of_a_fault() -> None:
     assert found_difference(events, events) is not None
     assert found_difference(events, events, of_one_release=True) is None
     assert found_difference(_events(), events, of_one_release=True) is not None
+
+
+def test_two_differences_are_explained_by_two_behaviours_together() -> None:
+    commit = {"generation_id": -1, "member_id": "", "topics": {"orders": {0: 5}}}
+    moves = [
+        Ask(actor="ana", api="OffsetCommit", arguments=commit),
+        Ask(actor="ana", api="ListGroups", arguments={"version": 4, "states_filter": (" Empty",)}),
+        Ask(actor="ana", api="OffsetFetch", arguments={"topics": {"orders": (0, 0)}}),
+    ]
+    script = script_of(moves, script_id="search/x", broker_config={})
+    behaviours = ("duplicate_partitions_answered_each", "states_filter_trimmed")
+    one = reference_of()
+    other = flipped(flipped(one, behaviours[0]), behaviours[1])
+
+    for sides in ((one, other), (other, one)):
+        found = asyncio.run(Explainer().explain(script, *sides))
+        assert sorted(found) == [*behaviours]

@@ -90,12 +90,12 @@ def test_ids_that_a_consumer_group_gave_are_given_to_the_reference() -> None:
         *(Ask(actor=each, api="JoinGroup", arguments=joins) for each in ("ana", "bob")),
     ]
     script = script_of(moves, script_id="search/made/1", broker_config={})
-    given = Draws(uuids=("lNvVXexyRSupGgMz_QtvFg", "DPkJOFzGTdqOj0CWFtVGvw"))
+    given = Draws(in_order=("lNvVXexyRSupGgMz_QtvFg", "DPkJOFzGTdqOj0CWFtVGvw"))
     events = asyncio.run(Side(_reference()).run(script, draws=given))
 
     (drawn,) = all_draws(events, {})
 
-    assert tuple(drawn.uuids) == given.uuids
+    assert tuple(drawn.in_order) == given.in_order
 
 
 def test_the_reference_assigns_otherwise_with_other_ids() -> None:
@@ -140,7 +140,7 @@ def test_who_is_refused_takes_none_of_the_known_ids() -> None:
     known = "yBXd3AlIS8qdHwPQgUVYvw"
     side = Side(_reference())
 
-    events = asyncio.run(side.run(_MIXED, draws=Draws(uuids=(known,))))
+    events = asyncio.run(side.run(_MIXED, draws=Draws(in_order=(known,))))
 
     answers = [(each.fields or "") for each in events if each.kind == EventKind.RESPONSE]
     assert "INCONSISTENT_GROUP_PROTOCOL" in answers[-3]

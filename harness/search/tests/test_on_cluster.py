@@ -9,18 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from harness.orchestration.shares import outcome_file, whole
+from harness.orchestration.share_process import OUTCOME, attempted, whole
 from harness.results.exit_code import ExitCode
 from harness.search.hunt import Order
 from harness.search.on_cluster import (
-    BrokerOrder,
     SearchShare,
-    carry_out,
     deal_corpus,
     share_count,
     shares_of,
 )
 from harness.search.outcome_file import SearchOutcome, merged, read_outcome
+from harness.search.target_hunt import BrokerOrder
 from harness.search.tests.made_findings import reference_of
 from harness.targets.external.target import ExternalTarget
 from harness.tests.cluster_processes import a_share, commands, executor_above, signed
@@ -47,10 +46,10 @@ def _shares(folder: Path, *, steps: int, count: int = 2) -> Sequence[SearchShare
 
 
 def _carried_out(share: SearchShare) -> SearchOutcome:
-    asyncio.run(carry_out(share, 0))
+    asyncio.run(attempted(share, 0))
     attempt = whole(share)
     assert attempt is not None
-    return read_outcome(outcome_file(attempt))
+    return read_outcome(attempt / OUTCOME)
 
 
 @pytest.mark.slow
@@ -63,17 +62,13 @@ def test_what_two_shares_found_of_one_cause_is_one_finding_with_the_shorter_conv
 
     assert both.harvest.steps == one.harvest.steps + other.harvest.steps >= 1_600
     assert {*both.harvest.pairs} == {*one.harvest.pairs} | {*other.harvest.pairs}
-    behaviours = [each.cluster.explanation.behaviours for each in both.findings]
+    behaviours = [each.cluster.behaviours for each in both.findings]
     assert len(behaviours) == len({*behaviours}) < len(one.findings) + len(other.findings)
     by_behaviours = [
-        {each.cluster.explanation.behaviours: each.cluster for each in some.findings} for some in (one, other)
+        {each.cluster.behaviours: each.cluster for each in some.findings} for some in (one, other)
     ]
     for cluster in both.harvest.clusters:
-        found = [
-            each[cluster.explanation.behaviours]
-            for each in by_behaviours
-            if cluster.explanation.behaviours in each
-        ]
+        found = [each[cluster.behaviours] for each in by_behaviours if cluster.behaviours in each]
         assert cluster.count == sum(each.count for each in found)
         assert len(cluster.script.steps) == min(len(each.script.steps) for each in found)
 
@@ -112,6 +107,7 @@ def test_a_damaged_outcome_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.spark
 @pytest.mark.slow
+@pytest.mark.release
 def test_a_search_of_which_an_executor_is_killed_finds_what_one_on_this_machine_finds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

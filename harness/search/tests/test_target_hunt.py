@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
+from harness.diff.cause import Cause
 from harness.diff.raw_difference import RawDifference
 from harness.scenario.script import Script
 from harness.search.comparison import Comparison, Heard
-from harness.search.differences import Cause, cause_of
 from harness.search.driven import DrivenTarget
 from harness.search.hunt import Cluster, Harvest, scripted
 from harness.search.made import Made
@@ -55,7 +55,7 @@ def test_a_fault_of_a_target_is_shrunk_on_it_and_named(tmp_path: Path) -> None:
 
     hunt, found = _hunt(tmp_path, target, steps=3_000, seed=4)
 
-    assert [each.explanation.behaviours for each in found] == [("duplicate_partitions_answered_each",)]
+    assert [each.behaviours for each in found] == [("duplicate_partitions_answered_each",)]
     assert len(found[0].script.steps) <= 4
     ours, others = hunt.traces(found[0])
     assert len(ours) == len(others)
@@ -277,6 +277,6 @@ def test_a_conversation_that_costs_others_their_log_is_looked_for(
     monkeypatch.setattr(hunt, "_look_into", look_into)
     made = {f"3/{number}": _made(number) for number in range(64)}
 
-    is_found = asyncio.run(hunt._look_for_origin(made, cause_of(_DIFFERENCE)))
+    is_found = asyncio.run(hunt._look_for_origin(made, _DIFFERENCE.cause))
 
     assert (is_found, found) == (bool(looked_into), looked_into)

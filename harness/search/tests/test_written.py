@@ -15,7 +15,6 @@ from harness.scenario.script import Receive, Script
 from harness.scenario.values import GroupRef
 from harness.search.actions import ACTIONS
 from harness.search.by_field import AS_FIELDS
-from harness.search.explaining import Explanation
 from harness.search.hunt import SCRIPT_ID, Cluster
 from harness.search.moves import Act, Ask, HangUp, Move, script_of
 from harness.search.shrinking import Candidate
@@ -41,7 +40,7 @@ def _recorded(
     events = asyncio.run(Side(reference_of()).run(script))
     cluster = Cluster(
         difference=difference,
-        explanation=Explanation(behaviours=()),
+        behaviours=(),
         candidate=Candidate(moves=tuple(moves), broker_config=broker_config),
         script=script,
         seed="1",

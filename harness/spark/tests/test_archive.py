@@ -6,10 +6,11 @@ from pathlib import Path
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # Arrow has no annotations
 import pytest
 
-from harness.diff.model import Alignment
-from harness.report.model.client_verdicts import client_verdicts
+from harness.diff.alignment import answers_by_position
+from harness.results.client_judgements import client_verdicts
 from harness.spark.archive import KINDS, Archive
 from harness.spark.packing import pack
+from harness.tests.damaged import rewrite
 from harness.tests.spark_archive import (
     JUDGEMENTS,
     changed,
@@ -21,7 +22,6 @@ from harness.tests.spark_archive import (
 )
 from harness.tests.spark_records import EVENT, write_run
 from harness.trace.events import Event, EventKind
-from harness.trace.files import read_records, write_records
 from harness.trace.schema import TraceError
 
 
@@ -61,28 +61,22 @@ def test_a_run_that_has_lost_events_or_a_judgement_is_refused(tmp_path: Path) ->
     for number, lost in enumerate(("events", "judgement"), start=1):
         folder = finished(tmp_path / "reports", number)
         path = folder.judgements if lost == "judgement" else folder.events("reference")
-        path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
+        rewrite(path, lambda old: old.partition(b"\n")[2])
         with pytest.raises(TraceError, match=r"5 of its 6 events|there is no judgement of"):
             packed(tmp_path, folder)
 
 
-def test_a_run_with_an_answer_that_its_alignments_lack_is_refused(tmp_path: Path) -> None:
-    folder = finished(tmp_path / "reports", 1)
-    lines = folder.alignments.read_bytes().splitlines(keepends=True)
-    folder.alignments.write_bytes(b"".join(lines[:-1]))
+def test_answers_are_numbered_as_they_are_aligned(tmp_path: Path) -> None:
+    poll = replace(EVENT, sequence=1, kind=EventKind.POLL.value)
+    again = replace(EVENT, sequence=2, actor="bob")
+    archive = packed(tmp_path, finished(tmp_path / "reports", 1, events=(EVENT, poll, again)))
 
-    with pytest.raises(TraceError, match=r"alignments\.jsonl: no row of \S+ has its event \d"):
-        packed(tmp_path, folder)
-
-
-def test_places_of_answers_are_those_of_the_alignment(tmp_path: Path) -> None:
-    folder = finished(tmp_path / "reports", 1, events=(EVENT,))
-    (line,) = [one for one in read_records(Alignment, folder.alignments) if one.target == EVENT.target]
-    write_records(folder.alignments, [replace(line, rows=f"[[{EVENT.step},7,5,{EVENT.sequence},null,1]]")])
-    archive = packed(tmp_path, folder)
-
-    (kept,) = [row for file in archive.conversation_files() for row in pq.read_table(file).to_pylist()]
-    assert [answer["occurrence"] for answer in kept["answers"]] == [5]
+    kept = [row for file in archive.conversation_files() for row in pq.read_table(file).to_pylist()]
+    assert {
+        (each["step"], each["occurrence"], each["actor"], each["connection"])
+        for conversation in kept
+        for each in conversation["answers"]
+    } == answers_by_position([EVENT, poll, again]).keys()
 
 
 def test_a_run_is_packed_once_and_again_when_it_was_judged_anew(tmp_path: Path) -> None:

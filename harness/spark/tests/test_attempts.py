@@ -9,15 +9,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from harness.orchestration.run import orchestrate
-from harness.report.model.client_verdicts import client_verdicts
+from harness.results.client_judgements import client_verdicts
 from harness.spark.archive import Archive
-from harness.spark.job import MARTS
 from harness.spark.packing import pack
-from harness.spark.stage import stage
 from harness.tests.completed_runs import Quiet, plan_of
 from harness.tests.moody_target import SUITE, TELLING, Moody
 from harness.tests.spark_archive import table
-from harness.tests.spark_records import rows
 from harness.trace.files import RunFolder
 
 pytest_plugins = ["harness.tests.spark_fixture"]
@@ -32,26 +29,11 @@ def driven(reports: Path, moody: Moody, *, repeat: int = 1, run_id: str = "run")
     return orchestrate(plan, Quiet()).folder
 
 
-def test_a_runs_tables_tell_of_the_attempt_that_the_result_is_of(spark: SparkSession, tmp_path: Path) -> None:
-    folder = driven(tmp_path, Moody("moody", wrong=[3]), repeat=4)
-    sources = stage(spark, [folder])
-    summary = {row["target"]: row for row in rows(MARTS["target_summary"].build(sources))}
-    assert (summary["moody"]["flaky"], summary["moody"]["unexpected"]) == (1, 1)
-    attempts = [row for row in rows(MARTS["attempts"].build(sources)) if row["scenario_id"] == TELLING]
-    assert [
-        (row["attempt"], row["outcome"]) for row in sorted(attempts, key=lambda row: str(row["attempt"]))
-    ] == [
-        (1, "conforms"),
-        (2, "conforms"),
-        (3, "diverges"),
-        (4, "conforms"),
-    ]
-    steps = [
-        row
-        for row in rows(MARTS["aligned_steps"].build(sources))
-        if (row["target"], row["scenario_id"]) == ("moody", TELLING) and row["is_different"]
-    ]
-    assert steps, "the conversation is that of the third attempt"
+def test_an_archive_has_the_attempt_that_the_result_is_of(spark: SparkSession, tmp_path: Path) -> None:
+    archive = Archive(root=tmp_path / "archive")
+    pack([driven(tmp_path, Moody("moody", wrong=[3]), repeat=4)], archive, clients_of=client_verdicts)
+    found = table(spark, archive, "first_differences")
+    assert [(row["target"], row["scenario_id"]) for row in found] == [("moody", TELLING)]
 
 
 def test_a_trend_counts_flaky_results_and_what_attempts_showed(spark: SparkSession, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from harness.cli import app
 from harness.cli.clients_beside import render_again
 from harness.cli.schema_docs import SCHEMAS
-from harness.report.model.client_verdicts import client_verdicts
+from harness.results.client_judgements import client_verdicts
 from harness.results.exit_code import ExitCode
 from harness.spark.archive import Archive
 from harness.spark.archive_rows import ARCHIVE
@@ -29,6 +29,7 @@ from harness.tests.made_up_clients import (
     red,
     violation,
 )
+from harness.tests.site_reading import view_of
 from harness.tests.spark_archive import finished, packed, table
 from harness.trace.files import RunFolder
 from harness.trace.schema import to_content
@@ -211,9 +212,9 @@ def test_the_pages_of_a_trend_tell_of_clients(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["trend", *paths, "--out", str(tmp_path / "out")])
 
     assert done.exit_code == ExitCode.EXPECTED, done.output
-    page = (tmp_path / "out" / "trend.html").read_text()
+    page = view_of(tmp_path / "out", "trend")
     assert f"{WITH_PYTHON}: 1 of 2, <b>1 unexpected</b>" in page
     assert "A target with a library beside its name" in page
     assert STATIC in page.partition("Flaky results")[2]
-    regression = (tmp_path / "out" / "regression.html").read_text()
+    regression = view_of(tmp_path / "out", "regression")
     assert STATIC in regression.partition("Newly diverging")[2]

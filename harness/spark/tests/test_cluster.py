@@ -68,6 +68,7 @@ def test_a_spark_connect_server_makes_the_tables(archive: Archive, tmp_path: Pat
     assert differing_scenarios(out) == ["run-2"]
 
 
+@pytest.mark.release
 def test_spark_submit_runs_the_packaged_job(archive: Archive, tmp_path: Path) -> None:
     package, job = write_package(tmp_path / "package")
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"

@@ -1,5 +1,6 @@
-"""The clause coverage mart, on frames small enough to be read."""
+"""The coverage of the catalogue, on frames small enough to be read."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,10 +8,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from harness.diff.model import Judgement
-from harness.spark.archive_rows import RunClause
-from harness.spark.coverage_mart import clause_coverage
-from harness.spark.stage import stage_clauses
-from harness.tests.spark_records import JUDGEMENT, KAFKA, REFERENCE, rows, sources, write_run
+from harness.report.model.coverage import run_coverage
+from harness.report.model.run_data import Run
+from harness.spark.archive_rows import BrokerHeader, RunClause
+from harness.spark.arrow_schemas import arrow_table
+from harness.spark.trend_mart import clause_coverage
+from harness.tests.spark_archive import JUDGEMENTS, OTHER, changed, failing, finished, packed, table
+from harness.tests.spark_records import DIFFERENCE, EVENT, JUDGEMENT, KAFKA, REFERENCE, rows
 from harness.trace.clause import Clause
 from harness.trace.files import write_records
 
@@ -32,10 +36,21 @@ CLAUSE = RunClause(
 CHOSEN = replace(JUDGEMENT, clauses=("HB-01",))
 
 
+def covered(
+    spark: SparkSession,
+    clauses: Sequence[RunClause],
+    judgements: Sequence[Judgement],
+    headers: Sequence[BrokerHeader] = (REFERENCE, KAFKA),
+) -> list[dict[str, object]]:
+    frames = [
+        spark.createDataFrame(arrow_table(of, records))
+        for of, records in ((RunClause, clauses), (BrokerHeader, headers), (Judgement, judgements))
+    ]
+    return rows(clause_coverage(*frames).orderBy("run_id", "target"))
+
+
 def standings(spark: SparkSession, clause: RunClause, *judgements: Judgement) -> dict[object, object]:
-    of = sources(spark, clauses=[clause], judgements=judgements)
-    found = rows(clause_coverage(of.clauses, of.headers, of.judgements))
-    return {row["target"]: row["standing"] for row in found}
+    return {row["target"]: row["standing"] for row in covered(spark, [clause], judgements)}
 
 
 def test_every_target_has_every_row(spark: SparkSession) -> None:
@@ -66,31 +81,61 @@ def test_a_row_that_is_excluded_is_not_lacking(spark: SparkSession) -> None:
 
 def test_a_row_names_its_scenarios_and_counts_their_outcomes(spark: SparkSession) -> None:
     judgements = [replace(CHOSEN, scenario_id=name) for name in ("b/c/d", "a/b/c")]
-    of = sources(
-        spark, clauses=[CLAUSE], judgements=judgements, headers=[KAFKA, replace(KAFKA, broker_ordinal=1)]
-    )
-    (row,) = rows(clause_coverage(of.clauses, of.headers, of.judgements))
+    (row,) = covered(spark, [CLAUSE], judgements, [KAFKA, replace(KAFKA, broker_ordinal=1)])
     assert (row["scenario_ids"], row["agreed_count"], row["differing_count"]) == (["a/b/c", "b/c/d"], 2, 0)
 
 
 def test_rows_stay_within_their_run(spark: SparkSession) -> None:
-    of = sources(
+    found = covered(
         spark,
-        clauses=[CLAUSE, replace(CLAUSE, run_id="run-2")],
-        headers=[REFERENCE, replace(REFERENCE, run_id="run-2")],
-        judgements=[replace(CHOSEN, target="reference")],
+        [CLAUSE, replace(CLAUSE, run_id="run-2")],
+        [replace(CHOSEN, target="reference")],
+        [REFERENCE, replace(REFERENCE, run_id="run-2")],
     )
-    found = rows(clause_coverage(of.clauses, of.headers, of.judgements).orderBy("run_id"))
     assert [(row["run_id"], row["standing"]) for row in found] == [
         ("run-1", "agreed"),
         ("run-2", "not exercised"),
     ]
 
 
-def test_the_catalogue_is_read_from_the_run(spark: SparkSession, tmp_path: Path) -> None:
-    folder = write_run(tmp_path)
-    assert rows(stage_clauses(spark, [folder])) == []
-    kept = Clause(**{name: getattr(CLAUSE, name) for name in Clause.__dataclass_fields__})
-    write_records(folder.clauses, [kept])
-    (row,) = rows(stage_clauses(spark, [folder]))
-    assert (row["run_id"], row["id"], row["apis"]) == ("run-1", "HB-01", ["Heartbeat"])
+def test_one_runs_page_says_the_same_without_spark(spark: SparkSession, tmp_path: Path) -> None:
+    folder = finished(
+        tmp_path,
+        1,
+        events=changed(1),
+        judgements=[failing(JUDGEMENTS[0]), *JUDGEMENTS[1:]],
+        differences=[DIFFERENCE, replace(DIFFERENCE, ordinal=1, cause="c2", is_consequence=True)],
+    )
+    clauses = [Clause(**{name: getattr(CLAUSE, name) for name in Clause.__dataclass_fields__})]
+    write_records(
+        folder.clauses, [*clauses, replace(clauses[0], id="HB-02", exclusion="no claim", reason="")]
+    )
+    page = {
+        "title": "",
+        "notes": "",
+        "source": "",
+        "clauses": [],
+        "needs": [],
+        "broker_config": {},
+        "steps": [],
+    }
+    folder.write_scripts({name: {"id": name} | page for name in (EVENT.scenario_id, OTHER)})
+    run, archive = Run.load(folder.path), packed(tmp_path, folder)
+
+    of_page = {
+        (line.clause, target, status.value, line.scenario_ids)
+        for line in run_coverage(run).lines
+        for target, status in line.standings.items()
+    }
+    assert of_page == {
+        (row["clause"], row["target"], row["standing"], tuple(row["scenario_ids"] or ()))  # type: ignore[arg-type] # a list
+        for row in table(spark, archive, "clause_coverage")
+    }
+    assert {(each.cause, each.targets, each.scenario_ids, each.finding_count) for each in run.causes} == {
+        (row["cause"], tuple(row["targets"]), tuple(row["scenario_ids"]), row["finding_count"])  # type: ignore[arg-type] # lists
+        for row in table(spark, archive, "cause_ages")
+    }
+    assert {(each.target, each.api, each.response_count, each.max_ms) for each in run.steps.latencies} == {
+        (row["target"], row["api"], row["response_count"], row["max_ms"])
+        for row in table(spark, archive, "latency_quantiles")
+    }

@@ -8,12 +8,13 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # Arrow has no ann
 import pytest
 from pyspark.sql import Observation, SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from harness.diff.model import Judgement
 from harness.spark import conversation_mart
 from harness.spark.archive import Archive
 from harness.spark.archived import Archived
-from harness.spark.schemas import struct_type
+from harness.spark.arrow_schemas import arrow_schema
 from harness.spark.tables import write_table
 from harness.spark.trend import TREND_MARTS, build_trend
 from harness.tests.spark_archive import (
@@ -27,7 +28,7 @@ from harness.tests.spark_archive import (
     packed,
     table,
 )
-from harness.tests.spark_records import DIFFERENCE, EVENT, KAFKA, REFERENCE, align_run, rows
+from harness.tests.spark_records import DIFFERENCE, EVENT, KAFKA, REFERENCE, footer_of, rows
 from harness.trace.events import EventKind, TraceHeader
 from harness.trace.files import RunFolder, write_records
 from harness.trace.schema import TraceError
@@ -77,7 +78,7 @@ def test_a_mart_has_exactly_the_columns_of_its_row_class(
     spark: SparkSession, small: Archive, name: str
 ) -> None:
     found = TREND_MARTS[name].build(Archived(spark, small)).schema
-    declared = struct_type(TREND_MARTS[name].row)
+    declared = from_arrow_schema(arrow_schema(TREND_MARTS[name].row))
 
     assert [(field.name, field.dataType.simpleString()) for field in found] == [
         (field.name, field.dataType.simpleString()) for field in declared
@@ -89,7 +90,7 @@ def test_whatever_a_run_says_of_itself_is_read_as_it_stands(spark: SparkSession,
     said = replace(folder.read_run(), command="""it's "a\\n" {rows} ${spark.app.name} ü\n""")
     folder.write_run(said)
 
-    (row,) = rows(Archived(spark, packed(tmp_path, folder)).runs)
+    (row,) = rows(Archived(spark, packed(tmp_path, folder))["runs"])
     assert (row["command"], row["targets"]) == (said.command, list(said.targets))
 
 
@@ -100,7 +101,7 @@ def test_a_run_that_an_older_harness_archived_is_read_beside_a_newer_one(
     older = archive.files("runs")[0]
     pq.write_table(pq.read_table(older, partitioning=None).drop_columns(["kind"]), older)
 
-    assert len(rows(Archived(spark, archive).runs)) == 2
+    assert len(rows(Archived(spark, archive)["runs"])) == 2
 
 
 def test_a_table_s_folder_has_nothing_but_its_rows(
@@ -138,12 +139,12 @@ def test_only_differing_conversations_are_looked_into(spark: SparkSession, tmp_p
     archive = packed(tmp_path, *nights, finished(reports, 20, events=changed(1)))
     of = Archived(spark, archive)
     seen = Observation()
-    pairs = conversation_mart.differing(conversation_mart.compared_pairs(of.traces))
+    pairs = conversation_mart.differing(conversation_mart.compared_pairs(of["traces"]))
     looked_into = conversation_mart.unlike_answers(
-        pairs.observe(seen, sf.count("*").alias("count")), of.conversations
+        pairs.observe(seen, sf.count("*").alias("count")), of["conversations"]
     )
 
-    assert conversation_mart.compared_pairs(of.traces).count() == 40
+    assert conversation_mart.compared_pairs(of["traces"]).count() == 40
     assert looked_into.count() == 1
     assert seen.get["count"] == 1
 
@@ -215,6 +216,27 @@ def test_a_result_that_changed_by_itself_is_flaky_and_with_other_scripts_is_not(
     assert (rate["run_count"], rate["failing_count"], rate["last_flip_run_id"]) == (3, 1, "run-2")
 
 
+def test_messages_that_are_others_in_each_run_are_no_change(spark: SparkSession, tmp_path: Path) -> None:
+    nights = [
+        finished(
+            tmp_path / "reports",
+            number,
+            judgements=[
+                replace(each, outcome="lenient", signature=f"s{number}") if number > 1 else each
+                for each in judged({WORKS: None})
+            ],
+            differences=[replace(DIFFERENCE, is_lenient=True, signature=f"s{number}")],
+        )
+        for number in (1, 2, 3)
+    ]
+    archive = packed(tmp_path, *nights)
+    (rate,) = table(spark, archive, "flake_rates")
+
+    assert (rate["pair_count"], rate["flip_count"]) == (2, 0)
+    assert not table(spark, archive, "run_deltas")
+    assert not table(spark, archive, "cause_ages")
+
+
 def test_a_cluster_tells_since_when_until_when_and_how_widely(spark: SparkSession, tmp_path: Path) -> None:
     reports = tmp_path / "reports"
     elsewhere = replace(DIFFERENCE, scenario_id=OTHER)
@@ -225,7 +247,7 @@ def test_a_cluster_tells_since_when_until_when_and_how_widely(spark: SparkSessio
         finished(reports, 3, differences=[DIFFERENCE, elsewhere]),
         finished(reports, 4),
     )
-    (row,) = table(spark, archive, "signature_ages")
+    (row,) = table(spark, archive, "cause_ages")
 
     assert (row["first_run_id"], row["last_run_id"], row["run_count"]) == ("run-2", "run-3", 2)
     assert (row["age"], row["runs_since"], row["scenario_count"], row["target_count"]) == (3, 1, 2, 1)
@@ -240,8 +262,8 @@ def versions(reports: Path, digests: Mapping[str, str]) -> RunFolder:
             plain = {field: getattr(header, field) for field in TraceHeader.__dataclass_fields__}
             folder.write_headers(name, [TraceHeader(**plain | {"target": name})])
             write_records(folder.events(name), [replace(EVENT, target=name, digest=digest)])
-    align_run(folder)
     judge(folder, [replace(JUDGEMENTS[0], target=f"kafka-{version}") for version in digests])
+    folder.write_footer(footer_of(folder))
     return folder
 
 

@@ -69,7 +69,7 @@ def test_a_tap_ends_with_a_run_folder_like_any_other(tmp_path: Path, kafka_confo
         joined_and_synced(client)
         status, said = ended(process, signal.SIGINT)
     folder = RunFolder(tmp_path / RUN)
-    events = read_events(folder.events(TARGET)).events
+    events = read_events(folder.events(TARGET))
 
     # The only member leads and assigns itself nothing, which is found twice: at once, and in the end.
     assert status == ExitCode.UNEXPECTED
@@ -83,7 +83,7 @@ def test_a_tap_ends_with_a_run_folder_like_any_other(tmp_path: Path, kafka_confo
     (header,) = folder.read_headers(TARGET)
     assert header.spec == TARGET
     assert folder.read_run().targets == (TARGET,)
-    assert kafka_conformance("invariants", folder.path) == ExitCode.UNEXPECTED
+    assert kafka_conformance("judge", folder.path) == ExitCode.UNEXPECTED
     assert "all are assigned [clients]" in kafka_conformance.out
 
 
@@ -101,9 +101,7 @@ def test_a_tap_that_is_killed_is_finished_later(tmp_path: Path, kafka_conformanc
     footer = folder.read_footer()
     assert footer is not None
     assert footer.ended.startswith("interrupted")
-    answers = [
-        event for event in read_events(folder.events(TARGET)).events if event.kind == EventKind.RESPONSE
-    ]
+    answers = [event for event in read_events(folder.events(TARGET)) if event.kind == EventKind.RESPONSE]
     assert [event.api for event in answers] == ["ApiVersions"] * 2
     folder.write_footer(dataclasses.replace(footer, ended="complete", drive_ms='{"reference-tcp": 7.0}'))
     before = folder.footer_json.read_bytes()
@@ -131,7 +129,7 @@ def test_what_cannot_be_tapped_is_refused(tmp_path: Path, kafka_conformance: Com
 def test_a_run_that_was_not_tapped_cannot_be_finished(tmp_path: Path, kafka_conformance: CommandLine) -> None:
     with tapping(tmp_path) as (process, _):
         ended(process, signal.SIGTERM)
-    (tmp_path / RUN / "traces" / TARGET / JOURNAL).unlink()
+    (tmp_path / RUN / "record" / "traces" / TARGET / JOURNAL).unlink()
 
     assert kafka_conformance("tap", "--finish", tmp_path / RUN) == ExitCode.BAD_DATA
     assert f"no {JOURNAL}" in kafka_conformance.err

@@ -17,8 +17,9 @@ from harness.targets.external.guard import Guard
 from harness.targets.external.namespace import Namespace, TopicNames
 from harness.targets.external.run_namespace import RunNamespace
 from harness.targets.external.target import ExternalBroker, ExternalTarget
-from harness.targets.secured.properties import PROPERTY_PREFIX, security_of
+from harness.targets.secured.properties import security_of
 from harness.targets.secured.security import PLAINTEXT, Security
+from harness.targets.secured.variables import PROPERTY_PREFIX
 from harness.tests.certificates import Authority
 from harness.tests.made_events import BARE_BROKER
 from harness.tests.small_secured_server import PASSWORD, USER, SmallServer, small_server

@@ -19,6 +19,14 @@ class NotYet(Exception):  # noqa: N818 - a normal observation while a broker com
     """The broker did not give the awaited answer; `str()` is what it answered or did instead."""
 
 
+class NotServed(NotYet):
+    """The broker advertises no usable version of an API."""
+
+
+class Unreadable(NotYet):
+    """The broker's answer is not a response of the API and version that it was asked for."""
+
+
 class OutOfTime(NotYet):
     """A request had no time or not its full time, because the time for all requests together is up."""
 
@@ -101,16 +109,21 @@ class Dialogue:
         return ranges
 
     def version_of(self, api: str, preferred: Iterable[int]) -> int:
-        """Return the first of some versions that the broker advertises; raise `NotYet` if there is none."""
+        """Return the first of some versions that the broker advertises; raise `NotServed` if none is."""
         api_range = self._ranges.get(api_key(api))
         if api_range is not None:
             for version in preferred:
                 if api_range.min_version <= version <= api_range.max_version:
                     return version
-        raise NotYet(f"it advertises no usable version of {api}")
+        raise NotServed(f"it advertises no usable version of {api}")
 
     async def ask(self, api: str, version: int, fields: Fields) -> Answer:
-        """Send a request and return its response; raise `NotYet` if there is none or it cannot be parsed."""
+        """Send a request and return its response.
+
+        Raises:
+            NotYet: there is no response.
+            Unreadable: it cannot be parsed.
+        """
         timeout_ms = min(_ANSWER_TIMEOUT_MS, self._left_ms())
         if timeout_ms <= 0:
             raise OutOfTime(f"no time is left to ask {api} v{version}")
@@ -127,5 +140,7 @@ class Dialogue:
             # Silence in less than the usual timeout for an answer does not show that the broker is at fault.
             kind = OutOfTime if timeout_ms < _ANSWER_TIMEOUT_MS else NotYet
             raise kind(f"{api} v{version}: {error}") from error
-        except (ConnectionLost, WireError) as error:
+        except ConnectionLost as error:
             raise NotYet(f"{api} v{version}: {error}") from error
+        except WireError as error:
+            raise Unreadable(f"{api} v{version}: {error}") from error

@@ -17,6 +17,7 @@ from typing_extensions import override
 from harness.targets.base.measured import MeasuredProcess
 
 if TYPE_CHECKING:
+    from harness.targets.base.layout import Layout
     from harness.targets.external.run_namespace import RunNamespace
     from harness.wire.log_records import EncodedRecord
 
@@ -129,6 +130,10 @@ class TargetError(Exception):
 
     The message contains the cause and the remedy, and is shown to the user unchanged.
     """
+
+
+class NotReadyError(TargetError):
+    """A broker did not reach an awaited state in time."""
 
 
 class NoAnswer(Exception):  # noqa: N818 - a normal observation, not a fault
@@ -253,6 +258,12 @@ class BrokerDescription:
     """Kafka's version if it is known, e.g. `3.9.2`."""
     image: str | None = None
     """Name and digest of the container image, if there is one."""
+    assumed: Mapping[str, str] = field(default_factory=dict)
+    """Those of the properties that it did not report."""
+    lacking_topics: Mapping[str, str] = field(default_factory=dict)
+    """Why topics of `CONFORMANCE_TOPICS` are not there, by name."""
+    larger_topics: Mapping[str, str] = field(default_factory=dict)
+    """What stands in for topics of `CONFORMANCE_TOPICS`, but has more partitions, by name."""
 
 
 class Passing(str):
@@ -291,6 +302,10 @@ class Broker(Protocol):
     def open_session(self, scenario_id: str) -> BrokerSession:
         """Open a broker session for one scenario; hundreds may be open at once."""
 
+    async def layout_now(self) -> "Layout | None":
+        """Return which broker of a shared cluster coordinates what by now; None if that cannot change."""
+        return None
+
     def measured(self) -> Sequence[MeasuredProcess] | None:
         """Return the current processes whose waiting times this machine can measure.
 
@@ -300,6 +315,10 @@ class Broker(Protocol):
 
     def failure(self) -> str | None:
         """Return why the broker has ended (exit status, last log lines), or None if it has not."""
+
+    async def look(self) -> None:
+        """Find out whether the broker still accepts connections, where no process shows it to `failure`."""
+        return
 
     async def mend(self) -> None:
         """Restart killed brokers of a cluster; the coordinator that took over remains. Else a no-op."""

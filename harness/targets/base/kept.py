@@ -20,6 +20,7 @@ from harness.targets.base.interface import (
 from harness.targets.base.measured import MeasuredProcess
 
 if TYPE_CHECKING:
+    from harness.targets.base.layout import Layout
     from harness.targets.external.run_namespace import RunNamespace
 
 
@@ -114,6 +115,10 @@ class _KeptBroker(Broker):
     @override
     def shares_coordinator(self) -> bool:
         return self._broker.shares_coordinator
+
+    @override
+    async def layout_now(self) -> "Layout | None":
+        return await self._broker.layout_now()
 
     @override
     def open_session(self, scenario_id: str) -> BrokerSession:

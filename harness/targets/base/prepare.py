@@ -1,20 +1,26 @@
 """Prepare a broker for the first scenario, and query its description.
 
-A coordinator is ready when FindCoordinator answers NONE (the first call creates `__consumer_offsets`), a
-heartbeat of a member that does not exist is refused for exactly this reason, and OffsetFetch answers NONE. An
-open port, or FindCoordinator alone, is available up to 35 ms before the coordinator is loaded.
+A coordinator is ready when it answers OffsetFetch for a group that does not exist, steadily, and not as one
+that loads, or that is elsewhere. A broker without a usable OffsetFetch is asked by DescribeGroups. Whatever
+else it answers, even what cannot be read, is for scenarios to judge. FindCoordinator comes first, since the
+first call makes Kafka create `__consumer_offsets`. An open port, or FindCoordinator alone, is available up to
+35 ms before the coordinator is loaded, and Kafka answers NONE to heartbeats while it loads.
+
+Source: GroupCoordinator#validateGroupStatus, GroupCoordinator#handleHeartbeat (2.4.1, 3.9.2),
+GroupCoordinatorService#fetchOffsets (4.3.1).
 """
 
 import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, TypeVar
 
 from harness.apis.rights import lacking_right
-from harness.targets.base.dialogue import Answer, Dialogue, NotYet, OutOfTime
-from harness.targets.base.interface import ApiRange, BrokerSession, ConnectionLost, TargetError
-from harness.targets.base.layout import Endpoint, Layout
+from harness.targets.base.dialogue import Answer, Dialogue, NotServed, NotYet, OutOfTime, Unreadable
+from harness.targets.base.interface import ApiRange, BrokerSession, ConnectionLost, NotReadyError, TargetError
+from harness.targets.base.layout import Coordinated, Endpoint, Layout
 from harness.targets.base.nonsense import checked_config
 from harness.targets.base.patience import Patience, SignsOfWork
 from harness.wire.codec import Fields
@@ -32,7 +38,15 @@ _DEFAULT_REPLICATION_SINCE: Final = 4
 _METADATA_WITH_IDS: Final = (10, 11, 12)
 """Source: KIP-516."""
 _CREATED: Final = frozenset({"NONE", "TOPIC_ALREADY_EXISTS"})
+_NOT_READY: Final = frozenset(
+    {"COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR"}
+)
+"""What a coordinator answers that is not there yet, loads, or is elsewhere."""
+_UNREADABLE: Final = "what cannot be read"
+_STEADY_TRIES: Final = 8
+"""How many tries in a row have to end alike before an answer counts that Kafka would not give."""
 _SEVERAL: Final = 2
+_UNKNOWN_NODE: Final = -1
 _CONSUMER_GROUPS: Final = api_key("ConsumerGroupHeartbeat")
 _SHARE_GROUPS: Final = api_key("ShareGroupHeartbeat")
 _SPREADS_MS: Final = 500.0
@@ -55,9 +69,10 @@ class Prepared:
 
     api_ranges: tuple[ApiRange, ...]
     cluster_id: str | None
-    coordinator: Endpoint
-    notes: tuple[str, ...]
-    """Topics that are not as they should be, and why."""
+    notes: tuple[str, ...] = ()
+    """What differs from what was asked for, and why."""
+    lacking: Mapping[str, str] = field(default_factory=dict)
+    """Why topics are not there, by name."""
 
 
 async def prepare(
@@ -69,30 +84,36 @@ async def prepare(
     failure: Callable[[], str | None] = lambda: None,
     signs: SignsOfWork | None = None,
     is_ours: bool = False,
+    may_lack_topics: bool = False,
 ) -> Prepared:
     """Wait until a broker's coordinator is ready and the topics exist; create missing topics.
 
     Args:
         session: provides connections and the clock; stays open.
         topics: names with partition counts.
-        timeout_ms: how long to keep trying, on the broker session's clock.
+        timeout_ms: how long to keep trying for the coordinator, and then for the topics, on the broker
+            session's clock.
         groups: the groups to try; they do not exist, and the session's broker coordinates them.
         failure: called between tries; a result other than None ends the wait.
         signs: of work of the broker's processes, if the harness started them; the limit counts from the last
-        one.
+            one.
         is_ours: whether to have the broker create the share coordinator's topic, too.
+        may_lack_topics: whether to go on without topics that cannot be had.
 
     Raises:
-        TargetError: the broker has ended or does not get ready.
+        TargetError: the broker has ended, does not get ready, or refuses the topics for lack of a right.
     """
-    prepared = await ask_until(
-        session,
-        lambda dialogue: _prepare_once(dialogue, groups, topics, is_ours=is_ours),
-        timeout_ms=timeout_ms,
-        failure=failure,
-        signs=signs,
-    )
-    if any(each.api_key == _CONSUMER_GROUPS for each in prepared.api_ranges):
+    until = partial(ask_until, session, timeout_ms=timeout_ms, failure=failure, signs=signs)
+    tries: list[Sequence[str]] = []
+    api_ranges = await until(lambda dialogue: _find_ready(dialogue, groups, tries, is_ours=is_ours))
+    faults: list[str] | None = [] if may_lack_topics else None
+    try:
+        prepared = await until(lambda dialogue: _have_topics(dialogue, topics, faults))
+    except NotReadyError as error:
+        if not may_lack_topics:
+            raise
+        prepared = Prepared(api_ranges=api_ranges, cluster_id=None, lacking=dict.fromkeys(topics, str(error)))
+    if any(each.api_key == _CONSUMER_GROUPS for each in api_ranges):
         await session.elapse(_SPREADS_MS)
     return prepared
 
@@ -115,7 +136,7 @@ async def await_serving(
 
     async def ask(dialogue: Dialogue) -> None:
         await dialogue.learn_versions()
-        await _check_topics(dialogue, topics, is_given_up=False)
+        await _check_topics(dialogue, topics)
 
     await ask_until(session, ask, timeout_ms=timeout_ms, failure=failure, signs=signs)
 
@@ -123,7 +144,7 @@ async def await_serving(
 async def find_layout(session: BrokerSession, *, name: str, timeout_ms: float) -> Layout:
     """Find which brokers of a cluster coordinate what; the first request makes it create its internal topics.
 
-    A single broker coordinates everything.
+    A single broker coordinates everything, and so does one that names no brokers; that one has no address.
 
     Args:
         session: connects to one of the brokers.
@@ -136,14 +157,22 @@ async def find_layout(session: BrokerSession, *, name: str, timeout_ms: float) -
 
     async def ask(dialogue: Dialogue) -> Layout:
         await dialogue.learn_versions()
-        await find_coordinator(dialogue, name)
-        nodes = await find_nodes(dialogue)
-        offsets = await _leaders(dialogue, "__consumer_offsets", is_needed=len(nodes) >= _SEVERAL)
+        await _wake_coordinator(dialogue, name)
+        try:
+            nodes = await find_nodes(dialogue)
+        except (NotServed, Unreadable):
+            return Layout(nodes={_UNKNOWN_NODE: Endpoint(node_id=_UNKNOWN_NODE, host="", port=0)})
+        offsets, epochs = await _leaders(dialogue, "__consumer_offsets", is_needed=len(nodes) >= _SEVERAL)
         if len(nodes) < _SEVERAL:
             return Layout(nodes=nodes, offsets=offsets)
-        await find_coordinator(dialogue, name, is_transaction=True)
-        transactions = await _leaders(dialogue, "__transaction_state", is_needed=True)
-        return Layout(nodes=nodes, offsets=offsets, transactions=transactions)
+        await _wake_coordinator(dialogue, name, is_transaction=True)
+        transactions, epochs_of_others = await _leaders(dialogue, "__transaction_state", is_needed=True)
+        return Layout(
+            nodes=nodes,
+            offsets=offsets,
+            transactions=transactions,
+            epochs={Coordinated.GROUP: epochs, Coordinated.PRODUCER: epochs_of_others},
+        )
 
     return await ask_until(session, ask, timeout_ms=timeout_ms, failure=lambda: None)
 
@@ -163,16 +192,22 @@ async def find_nodes(dialogue: Dialogue) -> Mapping[int, Endpoint]:
     return nodes
 
 
-async def _leaders(dialogue: Dialogue, topic: str, *, is_needed: bool) -> tuple[int, ...]:
-    """Return the leader of each partition of a topic; empty if the broker does not return the topic."""
+async def _leaders(
+    dialogue: Dialogue, topic: str, *, is_needed: bool
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return each partition's leader and leader epoch; empty if the broker does not return the topic."""
     _, rows = await _describe(dialogue, [topic])
     if is_needed and topic in rows:
         _raise_if_not_allowed("Metadata", rows[topic].text("error_code") or "", name=topic)
     partitions = rows[topic].rows("partitions") if topic in rows else ()
-    leaders = {row.number("partition_index"): row.number("leader_id") for row in partitions}
-    if any(leader < 0 for leader in leaders.values()):
+    terms = {
+        row.number("partition_index"): (row.number("leader_id"), row.number("leader_epoch"))
+        for row in partitions
+    }
+    if any(leader < 0 for leader, _ in terms.values()):
         raise NotYet(f"{topic} has no leader for each partition yet")
-    return tuple(leaders[index] for index in sorted(leaders))
+    in_order = [terms[index] for index in sorted(terms)]
+    return tuple(leader for leader, _ in in_order), tuple(epoch for _, epoch in in_order)
 
 
 async def ask_until(
@@ -186,7 +221,8 @@ async def ask_until(
     """Try on a new connection again and again, until there is an answer or the time is up.
 
     Raises:
-        TargetError: the time is up, or there was a failure.
+        NotReadyError: the time is up.
+        TargetError: there was a failure.
     """
     patience = Patience(timeout_ms, began_ms=session.now_ms(), signs=signs)
     last: NotYet | None = None
@@ -200,7 +236,7 @@ async def ask_until(
             if lost is not None:
                 raise TargetError(f"the broker is gone before it was ready: {lost}") from reason
             if patience.is_over(session.now_ms()):
-                raise TargetError(f"the broker did not get ready within {patience}: {reason}") from reason
+                raise NotReadyError(f"the broker did not get ready within {patience}: {reason}") from reason
         await session.elapse(_PAUSE_MS)
 
 
@@ -222,35 +258,42 @@ async def ask_once(
         await connection.close()
 
 
-async def _prepare_once(
-    dialogue: Dialogue, groups: Sequence[str], topics: Mapping[str, int], *, is_ours: bool
-) -> Prepared:
+async def _find_ready(
+    dialogue: Dialogue, groups: Sequence[str], tries: list[Sequence[str]], *, is_ours: bool
+) -> tuple[ApiRange, ...]:
+    """Return what a broker advertises, once its coordinator is ready; `tries` has its earlier answers."""
     api_ranges = await dialogue.learn_versions()
-    coordinator = await find_coordinator(dialogue, groups[0])
-    for group in groups:
-        await _check_group(dialogue, group)
+    await _wake_coordinator(dialogue, groups[0])
+    tries.append([await _steady_answer(dialogue, group) for group in groups])
+    is_usual = set(tries[-1]) == {"NONE"}
+    if not is_usual and tries[-_STEADY_TRIES:] != [tries[-1]] * _STEADY_TRIES:
+        raise NotYet(f"it answers about a group {', '.join(sorted(set(tries[-1])))}, and not always")
     # In the preview of 4.0, which has v0 alone, groups have their partitions without share state.
     if is_ours and any(each.api_key == _SHARE_GROUPS and each.max_version for each in api_ranges):
         await _find_share_coordinator(dialogue, groups[0])
-    notes = await create_topics(dialogue, topics)
-    cluster_id, faults = await _check_topics(dialogue, topics, is_given_up=bool(notes))
-    return Prepared(
-        api_ranges=api_ranges,
-        cluster_id=cluster_id,
-        coordinator=coordinator,
-        notes=(*notes, *faults),
-    )
+    return api_ranges
 
 
 async def find_coordinator(dialogue: Dialogue, name: str, *, is_transaction: bool = False) -> Endpoint:
     """Return the coordinator of a group or a producer; raise `NotYet` if there is none."""
-    version = dialogue.version_of("FindCoordinator", (3, 2, 1, 0, 4, 5, 6))
-    key: Fields = {"key": name} if version < 4 else {"coordinator_keys": [name]}  # KIP-699
-    fields = {**key, "key_type": _TRANSACTION} if is_transaction else key
-    answer = await dialogue.ask("FindCoordinator", version, fields)
-    row = next(iter(answer.rows("coordinators")), answer)
+    row = await _asked_for_coordinator(dialogue, name, is_transaction=is_transaction)
     _expect("FindCoordinator", row, "NONE")
     return Endpoint(node_id=row.number("node_id"), host=row.text("host") or "", port=row.number("port"))
+
+
+async def _asked_for_coordinator(dialogue: Dialogue, name: str, *, is_transaction: bool) -> Answer:
+    version = dialogue.version_of("FindCoordinator", (3, 2, 1, 0, 4, 5, 6))
+    key: Fields = {"key": name} if version < 4 else {"coordinator_keys": [name]}  # KIP-699
+    fields = {**key, "key_type": _TRANSACTION} if is_transaction and version else key
+    answer = await dialogue.ask("FindCoordinator", version, fields)
+    return next(iter(answer.rows("coordinators")), answer)
+
+
+async def _wake_coordinator(dialogue: Dialogue, name: str, *, is_transaction: bool = False) -> None:
+    """Have a broker look for a coordinator; raise `NotYet` if there is none yet, and accept all else."""
+    with suppress(NotServed, Unreadable):
+        row = await _asked_for_coordinator(dialogue, name, is_transaction=is_transaction)
+        _ready_answer("FindCoordinator", row)
 
 
 async def _find_share_coordinator(dialogue: Dialogue, group: str) -> None:
@@ -264,15 +307,43 @@ async def _find_share_coordinator(dialogue: Dialogue, group: str) -> None:
         raise NotYet("nobody coordinates share state yet")
 
 
-async def _check_group(dialogue: Dialogue, group: str) -> None:
-    version = dialogue.version_of("Heartbeat", (3, 2, 1, 0, 4))
-    member: Fields = {"group_id": group, "generation_id": 1, "member_id": "nobody"}
-    _expect("Heartbeat", await dialogue.ask("Heartbeat", version, member), "UNKNOWN_MEMBER_ID")
-    version = dialogue.version_of("OffsetFetch", (5, 6, 7, 4, 3, 2, 8, 9))
+async def _steady_answer(dialogue: Dialogue, group: str) -> str:
+    """Return how a broker answers about a group that does not exist, twice in a row.
+
+    Raises:
+        NotYet: it does not answer, answers differently, or as a coordinator that is not ready.
+    """
+    first, second = [await _group_answer(dialogue, group) for _ in range(2)]
+    if first != second:
+        raise NotYet(f"it answers about a group {first}, then {second}")
+    return second
+
+
+async def _group_answer(dialogue: Dialogue, group: str) -> str:
+    api = "OffsetFetch"
+    try:
+        version = dialogue.version_of(api, (5, 6, 7, 4, 3, 2, 8, 9))
+    except NotServed:
+        api = "DescribeGroups"
+        version = dialogue.version_of(api, (4, 3, 5, 2, 1, 0, 6))
     one: Fields = {"group_id": group, "topics": None}
-    fields: Fields = one if version < 8 else {"groups": [one]}  # KIP-709
-    answer = await dialogue.ask("OffsetFetch", version, fields)
-    _expect("OffsetFetch", next(iter(answer.rows("groups")), answer), "NONE")
+    fields: Fields = {"groups": [group]} if api == "DescribeGroups" else one
+    if api == "OffsetFetch" and version >= 8:  # KIP-709
+        fields = {"groups": [one]}
+    try:
+        answer = await dialogue.ask(api, version, fields)
+    except Unreadable:
+        return _UNREADABLE
+    return _ready_answer(api, next(iter(answer.rows("groups")), answer))
+
+
+def _ready_answer(api: str, answer: Answer) -> str:
+    """Return an answer's error; raise `NotYet` for one of a coordinator that is not ready."""
+    reported = answer.text("error_code") or ""
+    _raise_if_not_allowed(api, reported)
+    if reported in _NOT_READY:
+        raise NotYet(f"{api} answers {reported}, as for a coordinator that loads or is elsewhere")
+    return reported
 
 
 def _expect(api: str, answer: Answer, error: str) -> None:
@@ -292,10 +363,36 @@ def _raise_if_not_allowed(api: str, error: str, *, name: str = "") -> None:
         )
 
 
-async def create_topics(dialogue: Dialogue, topics: Mapping[str, int]) -> tuple[str, ...]:
-    """Create missing topics; return a note for each topic that may not be created."""
+async def _have_topics(dialogue: Dialogue, topics: Mapping[str, int], faults: list[str] | None) -> Prepared:
+    """Create missing topics, and return why they are not there if the broker cannot create them.
+
+    Args:
+        dialogue: a new dialogue with the broker.
+        topics: names with partition counts.
+        faults: earlier answers that could not be read; None to go on trying until the broker can do it.
+    """
+    api_ranges = await dialogue.learn_versions()
+    try:
+        lacking = await create_topics(dialogue, topics)
+        wanted = {name: count for name, count in topics.items() if name not in lacking}
+        cluster_id, notes = await _check_topics(dialogue, wanted)
+        refused = (f"topic {name} cannot be created: {why}" for name, why in lacking.items())
+        return Prepared(
+            api_ranges=api_ranges, cluster_id=cluster_id, notes=(*refused, *notes), lacking=lacking
+        )
+    except (NotServed, Unreadable) as error:
+        if faults is None:
+            raise
+        faults.append(str(error))
+        if isinstance(error, Unreadable) and len(faults) < _STEADY_TRIES:
+            raise
+        return Prepared(api_ranges=api_ranges, cluster_id=None, lacking=dict.fromkeys(topics, str(error)))
+
+
+async def create_topics(dialogue: Dialogue, topics: Mapping[str, int]) -> Mapping[str, str]:
+    """Create missing topics, and return why for each that may not be created."""
     if not await _missing(dialogue, topics):
-        return ()
+        return {}
     version = dialogue.version_of("CreateTopics", (4, 5, 6, 3, 2, 7))
     replication_factor = -1 if version >= _DEFAULT_REPLICATION_SINCE else 1
     rows: list[Fields] = [
@@ -303,15 +400,15 @@ async def create_topics(dialogue: Dialogue, topics: Mapping[str, int]) -> tuple[
         for name, partition_count in topics.items()
     ]
     answer = await dialogue.ask("CreateTopics", version, {"topics": rows, "timeout_ms": 5000})
-    notes: list[str] = []
+    refused: dict[str, str] = {}
     for row in answer.rows("topics"):
-        name, error = row.text("name"), row.text("error_code") or ""
+        name, error = row.text("name") or "", row.text("error_code") or ""
         if error in _FORBIDDEN:
-            notes.append(f"topic {name} cannot be created: {error}")
+            refused[name] = f"CreateTopics answers {error}"
         elif error not in _CREATED:
             _raise_if_not_allowed("CreateTopics", error)
             raise NotYet(f"CreateTopics answers {error} for {name}")
-    return tuple(notes)
+    return refused
 
 
 async def _missing(dialogue: Dialogue, topics: Mapping[str, int]) -> bool:
@@ -319,17 +416,13 @@ async def _missing(dialogue: Dialogue, topics: Mapping[str, int]) -> bool:
     return any(row.text("error_code") == "UNKNOWN_TOPIC_OR_PARTITION" for row in rows.values())
 
 
-async def _check_topics(
-    dialogue: Dialogue, topics: Mapping[str, int], *, is_given_up: bool
-) -> tuple[str | None, tuple[str, ...]]:
+async def _check_topics(dialogue: Dialogue, topics: Mapping[str, int]) -> tuple[str | None, tuple[str, ...]]:
     """Return the cluster's id, and a note for each topic with a wrong number of partitions."""
     cluster_id, rows = await _describe(dialogue, topics)
     notes: list[str] = []
     for name, partition_count in topics.items():
         _raise_if_not_allowed("Metadata", (name in rows and rows[name].text("error_code")) or "")
         partitions = rows[name].rows("partitions") if name in rows else ()
-        if not partitions and is_given_up:
-            continue
         if not partitions or any(partition.number("leader_id") < 0 for partition in partitions):
             raise NotYet(f"topic {name} has no leader for each partition yet")
         if len(partitions) != partition_count:
@@ -346,6 +439,12 @@ async def _describe(
     return answer.text("cluster_id"), {row.text("name"): row for row in answer.rows("topics")}
 
 
+async def topic_sizes(dialogue: Dialogue, topics: Iterable[str]) -> Mapping[str, int]:
+    """Return the numbers of partitions of topics, by name; raise `NotYet` if the broker does not answer."""
+    _, rows = await _describe(dialogue, topics)
+    return {name: len(row.rows("partitions")) for name, row in rows.items() if name}
+
+
 async def find_topic_ids(dialogue: Dialogue, topics: Iterable[str]) -> Mapping[str, str]:
     """Return the ids of topics, by name.
 
@@ -358,6 +457,22 @@ async def find_topic_ids(dialogue: Dialogue, topics: Iterable[str]) -> Mapping[s
     answer = await dialogue.ask("Metadata", version, fields)
     rows = {row.text("name"): row.text("topic_id") for row in answer.rows("topics")}
     return {name: topic_id for name, topic_id in rows.items() if name and topic_id}
+
+
+async def finalized_features(session: BrokerSession) -> Mapping[str, int]:
+    """Return the levels of a cluster's features (KIP-584); empty if the broker does not report them."""
+    with suppress(NotYet):
+        return await ask_once(session, _features)
+    return {}
+
+
+async def _features(dialogue: Dialogue) -> Mapping[str, int]:
+    await dialogue.learn_versions()
+    fields: Fields = {"client_software_name": "kafka-conformance", "client_software_version": "0"}
+    answer = await dialogue.ask("ApiVersions", dialogue.version_of("ApiVersions", (3, 4)), fields)
+    return {
+        row.text("name") or "": row.number("max_version_level") for row in answer.rows("finalized_features")
+    }
 
 
 async def described_config(session: BrokerSession, node_id: int) -> Mapping[str, str]:

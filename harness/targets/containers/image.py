@@ -1,7 +1,7 @@
 """Images: their names, and where they are found.
 
 An image of a registry is used unchanged. If it is neither present nor can be pulled, an image that was built
-locally (`harness.images`) replaces `apache/kafka` of the same version.
+locally (`harness.tests.images`) replaces `apache/kafka` of the same version.
 """
 
 import re
@@ -132,7 +132,7 @@ def _built_here(client: Client, wanted: ImageName, why: str) -> FoundImage:
     name = local_image(wanted.kafka_version or wanted.tag)
     image = _present(client, name)
     if image is None:
-        remedy = f"`kafka-conformance images build {wanted.kafka_version}` makes one that is like it"
+        remedy = f"`python tools/images.py {wanted.kafka_version}` makes one that is like it, in a checkout"
         raise TargetError(f"{why}; {remedy}")
     return _found(name, image, f"{name} takes the place of {wanted}, built here from the released jars", why)
 

@@ -12,7 +12,7 @@ from typing_extensions import override
 from harness.capacity import start_slots
 from harness.targets.base.cluster import settled_cluster
 from harness.targets.base.conformance import CONFORMANCE_CONFIG, CONFORMANCE_TOPICS
-from harness.targets.base.guess import guess_profile
+from harness.targets.base.guess import guess_in_words, guess_profile
 from harness.targets.base.interface import (
     Breakpoint,
     Broker,
@@ -197,6 +197,7 @@ class ContainerTarget(Target):
                 timeout_ms=self._start_timeout_ms,
                 failure=nodes.failure,
                 is_ours=True,
+                may_lack_topics=version is None,
             )
         # Some other program may answer on a published port.
         if version and uses_kraft(version) and prepared.cluster_id != nodes.cluster_id:
@@ -207,7 +208,7 @@ class ContainerTarget(Target):
         version = self._image.kafka_version
         profile = self._profile or version or guess_profile(prepared.api_ranges)
         is_guess = version is None and self._profile is None
-        guess = (f"profile {profile} is a guess from the advertised ApiVersions",) if is_guess else ()
+        guess = (guess_in_words(profile, prepared.api_ranges),) if is_guess else ()
         where = "container" if self._node_count == 1 else f"{self._node_count} containers"
         config = coordinator_properties(version, wanted.broker_config) if version else CONFORMANCE_CONFIG
         return BrokerDescription(
@@ -218,6 +219,7 @@ class ContainerTarget(Target):
             broker_config=config,
             api_ranges=prepared.api_ranges,
             notes=(*wanted.found.notes, *guess, *prepared.notes),
+            lacking_topics=prepared.lacking,
             version=version,
             image=wanted.found.digest,
         )

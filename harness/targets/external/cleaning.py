@@ -21,7 +21,6 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from harness.targets.base.dialogue import Answer, Dialogue, NotYet
-from harness.targets.base.interface import ConnectionLost
 from harness.targets.base.layout import Endpoint
 from harness.targets.base.prepare import find_coordinator
 from harness.targets.base.tcp import StreamConnection
@@ -124,8 +123,8 @@ class Cleaner:
                 await done
         except TimeoutError:
             self._pending.setdefault(f"some {what}", f"not done within {limit_s:.1f} s")
-        except (NotYet, ConnectionLost) as error:
-            self._pending.setdefault(f"some {what}", str(error))
+        except Exception as error:  # noqa: BLE001 - whatever stops the cleaning takes no verdict with it
+            self._pending.setdefault(f"some {what}", str(error) or type(error).__name__)
 
     async def _abort_transactions(self, known: Iterable[str]) -> None:
         """Initialize each producer again, which aborts its open transaction."""
@@ -284,13 +283,21 @@ async def _dissolve(dialogue: Dialogue, groups: Sequence[str]) -> None:
         for group in groups:
             await _dissolve(dialogue, [group])
         return
-    for row in rows:
+    for group, row in _of_groups(rows, groups):
         members = row.rows("members")
         if members:
-            await _leave(dialogue, row.text("group_id") or "", members)
+            await _leave(dialogue, group, members)
     await _dissolve_consumer_groups(dialogue, groups)
     await _dissolve_heartbeating_groups(dialogue, groups, "Share")
     await _dissolve_heartbeating_groups(dialogue, groups, "Streams")
+
+
+def _of_groups(rows: Iterable[Answer], groups: Collection[str]) -> Iterator[tuple[str, Answer]]:
+    """Yield the rows of the groups that were asked for: an answer may name any other."""
+    for row in rows:
+        group = row.text("group_id")
+        if group is not None and group in groups:
+            yield group, row
 
 
 async def _dissolve_consumer_groups(dialogue: Dialogue, groups: Sequence[str]) -> None:
@@ -300,7 +307,8 @@ async def _dissolve_consumer_groups(dialogue: Dialogue, groups: Sequence[str]) -
     except NotYet:
         return
     fields: Fields = {"group_ids": list(groups), "include_authorized_operations": False}
-    for row in (await dialogue.ask("ConsumerGroupDescribe", version, fields)).rows("groups"):
+    answer = await dialogue.ask("ConsumerGroupDescribe", version, fields)
+    for group, row in _of_groups(answer.rows("groups"), groups):
         leaving: list[Fields] = [
             {"member_id": "" if instance else each.text("member_id") or "", "group_instance_id": instance}
             for each in row.rows("members")
@@ -308,9 +316,7 @@ async def _dissolve_consumer_groups(dialogue: Dialogue, groups: Sequence[str]) -
         ]
         if leaving:
             version = dialogue.version_of("LeaveGroup", (3, 4, 5))
-            await dialogue.ask(
-                "LeaveGroup", version, {"group_id": row.text("group_id") or "", "members": leaving}
-            )
+            await dialogue.ask("LeaveGroup", version, {"group_id": group, "members": leaving})
 
 
 async def _dissolve_heartbeating_groups(dialogue: Dialogue, groups: Sequence[str], kind: str) -> None:
@@ -321,10 +327,11 @@ async def _dissolve_heartbeating_groups(dialogue: Dialogue, groups: Sequence[str
     except NotYet:
         return
     fields: Fields = {"group_ids": list(groups), "include_authorized_operations": False}
-    for row in (await dialogue.ask(describes, version, fields)).rows("groups"):
+    answer = await dialogue.ask(describes, version, fields)
+    for group, row in _of_groups(answer.rows("groups"), groups):
         for member in row.rows("members"):
             leaving: Fields = {
-                "group_id": row.text("group_id") or "",
+                "group_id": group,
                 "member_id": member.text("member_id") or "",
                 "member_epoch": _LEAVING,
             }

@@ -42,6 +42,8 @@ _INTERNAL_TOPIC_ROWS: Final = ("repartition_source_topics", "state_changelog_top
 Source: KafkaApis#handleStreamsGroupHeartbeat, InternalTopicManager#missingInternalTopics (4.3.1).
 """
 _NAMES_A_TOPIC: Final = frozenset({"topic_names", "source_topics", "repartition_sink_topics"})
+_SOURCES: Final = "source_topics"
+"""The topics that a topology reads; a broker changes none of them."""
 _NAMES_TOPICS_BY_REGEX: Final = frozenset({"subscribed_topic_regex", "source_topic_regex"})
 _REFUSED_TOPICS: Final = frozenset(
     {"", ".", "..", "__consumer_offsets", "__transaction_state", "__share_group_state"}
@@ -244,7 +246,10 @@ class Guard:
         rows = [row for name in _TOPIC_ROWS for row in _items(fields.get(name))]
         rows += _internal_topics(fields.get("topology"))
         named = [row.get("name") for row in rows if isinstance(row, Mapping)]
-        named += [item for name, value in _leaves(fields) if name in _NAMES_A_TOPIC for item in _texts(value)]
+        for name, value in _leaves(fields):
+            if name in _NAMES_A_TOPIC:
+                is_read = name == _SOURCES
+                named += [each for each in _texts(value) if not (is_read and self.namespace.may_read(each))]
         return [name if isinstance(name, str) else "a topic by its id" for name in named]
 
 

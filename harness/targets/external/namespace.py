@@ -6,8 +6,8 @@ uses this prefix.
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
@@ -42,12 +42,16 @@ class Namespace:
 
     Attributes:
         prefix: the prefix of all names of the run.
+        existing: topics of others that the run may read, by the scenarios' names for them.
     """
 
     prefix: str
+    existing: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @classmethod
-    def new(cls, run_id: str, *, now: datetime | None = None) -> "Namespace":
+    def new(
+        cls, run_id: str, *, now: datetime | None = None, existing: Mapping[str, str] | None = None
+    ) -> "Namespace":
         """Return a namespace that no run used before, even one with the same id.
 
         The prefix hashes to 0. Until 3.7.0, whether a commit in a transaction counts may depend on the order
@@ -55,14 +59,21 @@ class Namespace:
         """
         stamp = (now or datetime.now(UTC)).strftime(_STAMP)
         before, after = f"{MARK}{stamp}-", f".{run_part(run_id)}.."
-        return cls(f"{before}{hashed_to_zero(before, after, length=_RANDOM_CHARACTERS)}{after}")
+        prefix = f"{before}{hashed_to_zero(before, after, length=_RANDOM_CHARACTERS)}{after}"
+        return cls(prefix, existing or {})
 
     def owns(self, name: object) -> bool:
         """Return whether a group, topic or transactional id belongs to the run."""
         return isinstance(name, str) and name.startswith(self.prefix)
 
+    def may_read(self, topic: object) -> bool:
+        """Return whether a topic belongs to the run, or is one of others that it may read."""
+        return self.owns(topic) or topic in self.existing.values()
+
     def topic(self, name: str) -> str:
         """Return the real name of a scenario's topic; Kafka's own topics and invalid names are unchanged."""
+        if name in self.existing:
+            return self.existing[name]
         is_kept = name in _NO_TOPIC or name.startswith(_INTERNAL) or self.owns(name)
         return name if is_kept else f"{self.prefix}{name}"
 
@@ -114,6 +125,11 @@ class TopicNames:
         self._real = {_sized(name): _sized(namespace.topic(name)) for name in topics}
         self._said = {namespace.topic(name): name for name in topics}
 
+    @property
+    def said(self) -> Collection[str]:
+        """The scenario's names of all topics so far."""
+        return self._said.values()
+
     def outgoing(self, fields: Fields) -> dict[str, FieldValue]:
         """Return a request's fields with the run's topic names."""
         return {name: self._sent(name, value) for name, value in fields.items()}
@@ -141,9 +157,9 @@ class TopicNames:
         if not isinstance(item, Mapping):
             return item
         fields = self.outgoing(item)
-        for field in ("name", "topic_name"):
-            if isinstance(name := fields.get(field), str):
-                fields[field] = self._real_name(name)
+        for key in ("name", "topic_name"):
+            if isinstance(name := fields.get(key), str):
+                fields[key] = self._real_name(name)
         return fields
 
     def _real_name(self, name: str) -> str:
@@ -174,8 +190,18 @@ class TopicNames:
     def _reported_text(self, text: str) -> str:
         """Remove the prefix from topics that scenarios name without `group`; group ids remain complete."""
         for real, said in self._said.items():
-            text = text.replace(real, said)
+            if self._namespace.owns(real):
+                text = text.replace(real, said)
+            elif real in text:
+                text = re.sub(rf"(?<![\w.-]){re.escape(real)}(?![\w-]|\.\w)", said, text)
         return text
+
+
+def topics_in(fields: Fields) -> frozenset[str]:
+    """Return the names of topics in a scenario's request, without those in bytes that only clients read."""
+    names = TopicNames(Namespace(MARK), ())
+    names.outgoing(fields)
+    return frozenset(names.said)
 
 
 def _sized(name: str) -> bytes:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from harness.apis.rights import UNAUTHORIZED, lacking_operations
-from harness.targets.base.dialogue import Dialogue, NotYet
+from harness.targets.base.dialogue import Answer, Dialogue, NotServed, Unreadable
 from harness.targets.base.interface import TargetError
 from harness.targets.external.group_configs import lists_configured_groups
 from harness.targets.external.namespace import MARK
@@ -57,19 +57,20 @@ async def _lacking_on_group(
 ) -> Sequence[str]:
     try:
         version = dialogue.version_of("DescribeGroups", (4, 3, 5))
-    except NotYet:
+    except NotServed:
         return ()
     fields: Fields = {"groups": [group], "include_authorized_operations": True}
-    (row, *_) = (await dialogue.ask("DescribeGroups", version, fields)).rows("groups")
-    if (row.text("error_code") or "") in UNAUTHORIZED:
-        return wanted
-    return _lacking(row.number("authorized_operations"), wanted)
+    for row in (await _answer(dialogue, "DescribeGroups", version, fields)).rows("groups"):
+        if (row.text("error_code") or "") in UNAUTHORIZED:
+            return wanted
+        return _lacking(row.number("authorized_operations"), wanted)
+    return ()
 
 
 async def _lacking_on_topics(dialogue: Dialogue, topics: Sequence[str]) -> Sequence[str]:
     try:
         version = dialogue.version_of("Metadata", (8, 9, 10, 11, 12))
-    except NotYet:
+    except NotServed:
         return ()
     fields: Fields = {
         "topics": [{"name": name} for name in topics],
@@ -77,7 +78,7 @@ async def _lacking_on_topics(dialogue: Dialogue, topics: Sequence[str]) -> Seque
         "include_topic_authorized_operations": True,
     }
     found: set[str] = set()
-    for row in (await dialogue.ask("Metadata", version, fields)).rows("topics"):
+    for row in (await _answer(dialogue, "Metadata", version, fields)).rows("topics"):
         if row.text("error_code") == "NONE":
             found |= set(_lacking(row.number("topic_authorized_operations"), TOPIC_RIGHTS))
     return [name for name in TOPIC_RIGHTS if name in found]
@@ -90,7 +91,7 @@ async def _lacking_on_transactions(dialogue: Dialogue, name: str) -> Sequence[st
     """
     try:
         version = dialogue.version_of("AddOffsetsToTxn", (1, 0, 2, 3))
-    except NotYet:
+    except NotServed:
         return ()
     fields: Fields = {
         "transactional_id": name,
@@ -98,22 +99,30 @@ async def _lacking_on_transactions(dialogue: Dialogue, name: str) -> Sequence[st
         "producer_epoch": _NO_PRODUCER,
         "group_id": name,
     }
-    answer = await dialogue.ask("AddOffsetsToTxn", version, fields)
+    answer = await _answer(dialogue, "AddOffsetsToTxn", version, fields)
     return ("Write",) if answer.text("error_code") == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED" else ()
 
 
 async def _is_restricted(dialogue: Dialogue) -> bool:
     try:
         version = dialogue.version_of("Metadata", (8, 9, 10))
-    except NotYet:
+    except NotServed:
         return False
     fields: Fields = {
         "topics": [],
         "allow_auto_topic_creation": False,
         "include_cluster_authorized_operations": True,
     }
-    answer = await dialogue.ask("Metadata", version, fields)
+    answer = await _answer(dialogue, "Metadata", version, fields)
     return bool(_lacking(answer.number("cluster_authorized_operations"), _ALL_OF_CLUSTER))
+
+
+async def _answer(dialogue: Dialogue, api: str, version: int, fields: Fields) -> Answer:
+    """Return an answer; an empty one, which refuses nothing, for one that cannot be read."""
+    try:
+        return await dialogue.ask(api, version, fields)
+    except Unreadable:
+        return Answer({})
 
 
 def _lacking(authorized: int, wanted: tuple[str, ...]) -> Sequence[str]:

@@ -1,9 +1,9 @@
 """What a run needs on a broker that others use: its names, guard and layout."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from harness.targets.base.layout import Layout
+from harness.targets.base.layout import Coordinated, Layout
 from harness.targets.external.guard import Guard
 from harness.targets.external.namespace import Namespace, TopicNames
 from harness.targets.secured.security import PLAINTEXT, Security
@@ -27,7 +27,7 @@ class RunNamespace:
     topics: TopicNames
     security: Security = PLAINTEXT
 
-    def at_home(self, scenario_id: str) -> Callable[[str], bool]:
-        """Return a function that checks whether a scenario's broker coordinates a name."""
+    def at_home(self, scenario_id: str) -> Callable[[Collection[Coordinated], str], bool]:
+        """Return a function that checks whether a scenario's broker coordinates a name as some kinds."""
         home = self.layout.home_of(scenario_id).node_id
-        return lambda name: self.layout.is_coordinated_by(home, name)
+        return lambda kinds, name: self.layout.is_coordinated_by(home, name, kinds)

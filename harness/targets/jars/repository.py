@@ -1,14 +1,12 @@
 """The Maven repository that Kafka's jars come from: Maven Central, or the mirror that the user names."""
 
-import os
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
 from harness.targets.base.interface import TargetError
+from harness.targets.secured.variables import MIRROR_VARIABLE, environment_with_secrets
 
-MIRROR_VARIABLE: Final = "KAFKA_CONFORMANCE_MAVEN_MIRROR"
-"""Environment variable with the address of a mirror of Maven Central."""
 _REMOTE: Final = frozenset({"http", "https"})
 
 
@@ -20,12 +18,13 @@ class UnreachableError(TargetError):
     """The repository does not answer, or not to its end."""
 
 
-def mirror_url(environment: Mapping[str, str] = os.environ) -> str | None:
+def mirror_url(environment: Mapping[str, str] | None = None) -> str | None:
     """Return the user's mirror of Maven Central, or None if there is none.
 
     Raises:
         TargetError: the configured value is not the address of a repository.
     """
+    environment = environment_with_secrets() if environment is None else environment
     named = environment.get(MIRROR_VARIABLE, "").strip()
     if not named:
         return None
@@ -35,8 +34,9 @@ def mirror_url(environment: Mapping[str, str] = os.environ) -> str | None:
     except ValueError:
         is_usable = False
     if not is_usable:
+        shown = named.rpartition("@")[2]  # what stands before it may be a password
         raise TargetError(
-            f"{named!r} is not a mirror of Maven Central: --maven-mirror (or {MIRROR_VARIABLE}) takes the "
+            f"{shown!r} is not a mirror of Maven Central: --maven-mirror (or {MIRROR_VARIABLE}) takes the "
             "address of a Maven repository, which begins with https://, http:// or file://"
         )
     return named

@@ -2,7 +2,7 @@
 
 There is one of a version's classes, made by a broker that is started, prepared and stopped. It stands on the
 archive of Java's own classes, which is made too where a Java comes without one. Each is made once per Java.
-An empty folder remembers a Java that can make none.
+A folder without one remembers a Java that can make none. What was changed since it was made is not used.
 """
 
 import asyncio
@@ -15,17 +15,24 @@ from typing import Final, TypeAlias
 from harness.targets.base.interface import Progress
 from harness.targets.jars import cache
 from harness.targets.jars.resolved import KafkaJars
+from harness.targets.jars.seals import check_seal, seal
 
 Training: TypeAlias = Callable[[KafkaJars, Path], Awaitable[None]]
 """Starts a broker from jars in a directory, prepares it and shuts it down cleanly."""
 _ARCHIVE: Final = "classes.jsa"
+_FORM: Final = "2"
+"""The form of the folders, which are made anew if it is another one. Since 2 they have a record of hashes."""
 _DUMP_TIMEOUT_S: Final = 120
 
 
 async def with_class_archive(
     jars: KafkaJars, java: Path, *, directory: Path, train: Training, progress: Progress
 ) -> KafkaJars:
-    """Return the jars with the archives of their classes, made if needed and if they can be kept."""
+    """Return the jars with the archives of their classes, made if needed and if they can be kept.
+
+    Raises:
+        ChangedCacheError: an archive was changed after it was made.
+    """
     home = jars.home
     if home is None:
         return jars
@@ -39,8 +46,9 @@ async def with_class_archive(
                 with cache.made_at(made) as unfinished:
                     archiving = f"-XX:ArchiveClassesAtExit={unfinished / _ARCHIVE}"
                     await train(_with(jars, below).with_jvm_option(archiving), _subdirectory(directory))
-    archive = made / _ARCHIVE
-    return _with(jars, [*below, archive] if archive.is_file() else below)
+                    seal(unfinished)
+    archive = await _checked(made)
+    return _with(jars, below if archive is None else [*below, archive])
 
 
 def _with(jars: KafkaJars, archives: list[Path]) -> KafkaJars:
@@ -57,6 +65,12 @@ async def _base_archive(java: Path, progress: Progress) -> Path | None:
             if not made.is_dir():
                 with cache.made_at(made) as unfinished:
                     await asyncio.to_thread(_dump, java, unfinished / _ARCHIVE)
+                    seal(unfinished)
+    return await _checked(made)
+
+
+async def _checked(made: Path) -> Path | None:
+    await asyncio.to_thread(check_seal, made)
     archive = made / _ARCHIVE
     return archive if archive.is_file() else None
 
@@ -83,4 +97,4 @@ def _subdirectory(directory: Path) -> Path:
 
 def _identity(java: Path) -> str:
     program = java.resolve()
-    return hashlib.sha256(f"{program} {program.stat().st_mtime_ns}".encode()).hexdigest()[:12]
+    return hashlib.sha256(f"{_FORM} {program} {program.stat().st_mtime_ns}".encode()).hexdigest()[:12]

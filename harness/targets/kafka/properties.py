@@ -74,7 +74,10 @@ _SHARE_PREVIEW: Final = (4, 0)
 _UNKNOWN: Final = (0, 0)
 FEATURES: Final = frozenset({"group.version", "share.version", "streams.version"})
 """Features that scenarios set like properties (Capability.FEATURES), and that clusters have at a level."""
-_COORDINATOR_PREFIXES: Final = ("errors.deadletterqueue.", "group.", "offset.", "offsets.", "unstable.")
+_COORDINATOR_PREFIXES: Final = (
+    *("errors.deadletterqueue.", "group.", "offset.", "offsets.", "unstable."),
+    *("message.max.bytes", "num.partitions", "transaction.max.timeout.ms"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +126,7 @@ def features_of(broker_config: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def matters_to_a_coordinator(name: str) -> bool:
-    """Return whether a property is one of the group coordinator's, by its name."""
+    """Return whether a property is one of the coordinators' or limits what they accept, by its name."""
     return name.startswith(_COORDINATOR_PREFIXES)
 
 

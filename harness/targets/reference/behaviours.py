@@ -9,7 +9,10 @@ from harness.targets.base.interface import TargetError
 from reference_coordinator.core.family import CoordinatorFamily
 from reference_coordinator.profile.behaviour import OLDEST, Row, Span, Version
 from reference_coordinator.profile.behaviours import TABLE
+from reference_coordinator.profile.profiles import Profile
 
+ANOTHER_COORDINATOR: Final = "the Java coordinator, the only one since 4.0"
+"""What makes the difference if two releases have coordinators of different families."""
 _FAMILIES: Final = {
     CoordinatorFamily.SCALA: "the Scala coordinator",
     CoordinatorFamily.JAVA: "the Java coordinator",
@@ -47,6 +50,22 @@ def behaviour_sheet(name: str) -> BehaviourSheet:
         meant = close_to(wanted, sheets, otherwise="`list --behaviours` shows all of them")
         raise TargetError(f"no behaviour is called {name!r}; {meant}")
     return sheets[wanted]
+
+
+def changes_with(name: str, before: Profile, after: Profile) -> str:
+    """Return the release with which a behaviour begins or ends on the way from one profile to another.
+
+    Raises:
+        TargetError: there is no such behaviour.
+    """
+    sheet = behaviour_sheet(name)
+    spans = next(row.spans for row in TABLE if row.behaviour.name.lower() == sheet.name)
+    lower, upper = sorted((before.version, after.version))
+    bounds = [bound for span in spans for bound in (span.since, span.until) if bound is not None]
+    between = [bound for bound in bounds if lower < bound <= upper]
+    if between:
+        return f"{_release(max(between))}{' (going back)' if before.version == upper else ''}"
+    return ANOTHER_COORDINATOR if before.coordinator != after.coordinator else sheet.releases
 
 
 def _sheet(row: Row) -> BehaviourSheet:

@@ -26,9 +26,9 @@ class Draws:
     topic_ids: Mapping[str, str] = field(default_factory=dict)
     """Topic ids, by the name of a topic."""
     member_ids: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Classic members' ids by client id or instance id, in the order in which they were assigned."""
-    uuids: Sequence[str] = ()
-    """Member ids that consumer groups gave, in the order in which they were assigned."""
+    """Ids of members that sent JoinGroup by client id or instance id, in the order of assignment."""
+    in_order: Sequence[str] = ()
+    """All member ids in the order in which they were assigned: these, and those of ConsumerGroupHeartbeat."""
     leaders: Sequence[str] = ()
     """The leaders of classic groups that answers named, in the order of the answers."""
     salt: str = ""
@@ -40,20 +40,30 @@ class DrawnChoices(DeterministicChoices):
 
     def __init__(self, draws: Draws, *, seed: int) -> None:
         super().__init__(seed=seed)
-        self._left = {prefix: list(each) for prefix, each in draws.member_ids.items()}
-        self._uuids = list(draws.uuids)
+        self._by_prefix = draws.member_ids
+        self._given: set[str] = set()
+        self._in_order = draws.in_order
         self._leaders = list(draws.leaders)
 
     @override
     def member_id(self, prefix: str) -> MemberId:
         """Return the next known id with this prefix, or else one of the reference's own."""
-        left = self._left.get(prefix)
-        return MemberId(left.pop(0)) if left else super().member_id(prefix)
+        found = self._first(self._by_prefix.get(prefix, ()))
+        return super().member_id(prefix) if found is None else found
 
     @override
     def uuid(self) -> MemberId:
-        """Return the next known id of a consumer group, or else one of the reference's own."""
-        return MemberId(self._uuids.pop(0)) if self._uuids else super().uuid()
+        """Return the next known id, or else one of the reference's own."""
+        found = self._first(self._in_order)
+        return super().uuid() if found is None else found
+
+    def _first(self, known: Sequence[str]) -> MemberId | None:
+        """Return the first id that was not given yet."""
+        found = next((each for each in known if each not in self._given), None)
+        if found is None:
+            return None
+        self._given.add(found)
+        return MemberId(found)
 
     @override
     def leader(self, candidates: Sequence[MemberId]) -> MemberId:

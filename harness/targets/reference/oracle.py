@@ -32,7 +32,7 @@ def oracle_for(target: Target, description: BrokerDescription) -> Oracle:
     """Return the oracle of a target, from the description of one of its brokers.
 
     A broker that the harness configures has the properties of its oracle anyway. An external broker imposes
-    its own.
+    those that it is taken to have.
 
     Raises:
         TargetError: the reference has no such profile, or does not accept the configuration.
@@ -40,9 +40,7 @@ def oracle_for(target: Target, description: BrokerDescription) -> Oracle:
     reference = ReferenceTarget(description.profile, profile_in_spec=True)
     is_ours = Capability.BROKER_CONFIG in target.capabilities
     try:
-        reported = description.broker_config
-        found = _imposed(reported) if target.is_external else _differing(reported)
-        base_config = {} if is_ours else found
+        base_config = {} if is_ours else _differing(description.broker_config)
     except ConfigError as error:
         raise TargetError(f"{target.spec} has a configuration that the reference refuses: {error}") from error
     return Oracle(
@@ -59,17 +57,6 @@ def is_same_profile(one: str, other: str) -> bool:
     behaviours = {(profile.coordinator, profile.behaviours) for profile in profiles}
     ranges = {tuple(served_ranges(profile).items()) for profile in profiles}
     return len(behaviours) == len(ranges) == 1
-
-
-def _imposed(broker_config: Mapping[str, str]) -> Mapping[str, str]:
-    """Return how an external broker differs from the harness's; missing properties have Kafka's defaults."""
-    defaults = GroupCoordinatorConfig.from_properties({})
-    untold = {
-        name: str(getattr(defaults, name.replace(".", "_")))
-        for name in USUAL_CONFIG
-        if name not in broker_config
-    }
-    return _differing({**untold, **broker_config})
 
 
 def _differing(broker_config: Mapping[str, str]) -> Mapping[str, str]:

@@ -18,6 +18,7 @@ from reference_coordinator.groups.group import Group
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.defaults import default_properties
 from reference_coordinator.profile.profiles import Profile
 from reference_coordinator.profile.properties import ConfigError
 from reference_coordinator.runtime.deadlines import Deadline, TimerKey
@@ -82,6 +83,24 @@ def coordinator_properties(broker_config: Mapping[str, str]) -> dict[str, str]:
     """Return the properties of a broker that the reference knows; no secret is among them."""
     known = GroupCoordinatorConfig.property_names()
     return {name: value for name, value in broker_config.items() if name in known}
+
+
+def kafka_defaults(profile: str) -> Mapping[str, str]:
+    """Return the properties that a profile's release has, with Kafka's defaults.
+
+    Raises:
+        TargetError: the reference has no such profile.
+    """
+    return default_properties(reference_profile(profile))
+
+
+def why_no_property(name: str, value: str) -> str | None:
+    """Return why Kafka's coordinator has no such property, feature or value; None if it has."""
+    try:
+        GroupCoordinatorConfig.from_properties({name: value})
+    except ConfigError as error:
+        return str(error)
+    return None
 
 
 def stored_specification(

@@ -5,7 +5,7 @@ time only passes during waits. Ids are seeded by the scenario, so that the same 
 whatever ran before. One broker coordinates; the coordinator can be moved to the others.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -34,6 +34,8 @@ DEFAULT_PROFILE: Final = "4.4"
 """The newest release in the reference's table."""
 NEWEST_RELEASE: Final = (4, 4)
 """The same release as numbers."""
+PREPARATION: Final = "preparation"
+"""The conversation in which a broker is prepared for all others, in place of a scenario's id."""
 
 
 class ReferenceTarget(Target):
@@ -48,6 +50,11 @@ class ReferenceTarget(Target):
         self.draws = Draws()
         self._profile = reference_profile(profile or DEFAULT_PROFILE)
         self._suffix = f":{self._profile.name}" if profile_in_spec else ""
+
+    def profile_in(self, scenario_id: str) -> Profile:
+        """Return the profile that the cluster of a conversation has, as it begins."""
+        del scenario_id
+        return self._profile
 
     @property
     @override
@@ -89,7 +96,7 @@ class ReferenceTarget(Target):
             config = GroupCoordinatorConfig.from_properties(properties)
         except ConfigError as error:
             raise TargetError(f"{self.spec}: {error}") from error
-        cluster = cluster_with(self._profile, config, "preparation", Draws())
+        cluster = cluster_with(self.profile_in(PREPARATION), config, PREPARATION, Draws())
         session = ReferenceSession(cluster, properties)
         preparation = await session.prepared()
         await session.close()
@@ -101,7 +108,7 @@ class ReferenceTarget(Target):
             broker_config=properties,
             api_ranges=preparation.prepared.api_ranges,
         )
-        made = ReferenceBroker(description, self._profile, config, self._session, self.draws)
+        made = ReferenceBroker(description, self.profile_in, config, self._session, self.draws)
         made.preparation = preparation
         return made
 
@@ -124,13 +131,13 @@ class ReferenceBroker(Broker):
     def __init__(
         self,
         description: BrokerDescription,
-        profile: Profile,
+        profile_in: Callable[[str], Profile],
         config: GroupCoordinatorConfig,
         session: "type[ReferenceSession]",
         draws: Draws,
     ) -> None:
         self._description = description
-        self._profile = profile
+        self._profile_in = profile_in
         self._config = config
         self._session = session
         self._draws = draws
@@ -148,9 +155,8 @@ class ReferenceBroker(Broker):
 
     @override
     def open_session(self, scenario_id: str, draws: Draws | None = None) -> BrokerSession:
-        cluster = cluster_with(
-            self._profile, self._config, scenario_id, self._draws if draws is None else draws
-        )
+        profile, drawn = self._profile_in(scenario_id), self._draws if draws is None else draws
+        cluster = cluster_with(profile, self._config, scenario_id, drawn)
         return self._session(cluster, self._description.broker_config, self.preparation)
 
     @override

@@ -4,8 +4,10 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Final
 
+from typing_extensions import override
+
 from harness.targets.reference.behaviours import behaviour_sheet
-from harness.targets.reference.target import ReferenceTarget, reference_profile
+from harness.targets.reference.target import PREPARATION, ReferenceTarget, reference_profile
 from reference_coordinator.profile.behaviour import Behaviour
 from reference_coordinator.profile.profiles import Profile
 
@@ -26,18 +28,56 @@ class VariantTarget(ReferenceTarget):
         """The profile with its behaviours."""
         return self._profile
 
+    @property
+    def key(self) -> str:
+        """A text that is equal for references that answer alike."""
+        behaviours = sorted(each.name for each in self._profile.behaviours)
+        return " ".join((self._profile.name, self._profile.coordinator.name, *behaviours))
+
     def has(self, behaviour: str) -> bool:
         """Return whether the reference has a behaviour, by its name in lower case."""
         return self._profile.has(Behaviour[behaviour.upper()])
 
 
-def differing_behaviours(one: str, other: str) -> tuple[str, ...]:
-    """Return the names of the behaviours in which two profiles differ, in alphabetical order.
+class _NotedBehaviours(frozenset[Behaviour]):
+    """The behaviours of a profile, which note what they are asked for, whether the profile has it or not."""
 
-    Raises:
-        TargetError: there is no such profile.
-    """
-    return differing(VariantTarget(reference_profile(one)), VariantTarget(reference_profile(other)))
+    noted: set[Behaviour]
+
+    @override
+    def __contains__(self, behaviour: object) -> bool:
+        assert isinstance(behaviour, Behaviour)
+        self.noted.add(behaviour)
+        return super().__contains__(behaviour)
+
+
+class AskedTarget(VariantTarget):
+    """A reference that notes which behaviours a conversation asks for: no others can change it."""
+
+    def __init__(self, profile: Profile) -> None:
+        super().__init__(profile)
+        self._prepared: set[Behaviour] = set()
+        self._asked: dict[str, set[Behaviour]] = {}
+
+    @override
+    def profile_in(self, scenario_id: str) -> Profile:
+        behaviours = _NotedBehaviours(self._profile.behaviours)
+        behaviours.noted = self._prepared if scenario_id == PREPARATION else set()
+        self._asked[scenario_id] = behaviours.noted
+        return replace(self._profile, behaviours=behaviours)
+
+    def asked_in(self, scenario_id: str) -> frozenset[str]:
+        """Return the names of the behaviours that a scenario's last conversation asked for.
+
+        The coordinator always counts, since it is read without asking.
+        """
+        asked = self._prepared | self._asked.get(scenario_id, set())
+        return frozenset((COORDINATOR, *(each.name.lower() for each in asked)))
+
+
+def reference_of(profile: str) -> VariantTarget:
+    """Return the reference with a profile; raise `TargetError` if there is none with that name."""
+    return VariantTarget(reference_profile(profile))
 
 
 def differing(one: VariantTarget, other: VariantTarget) -> tuple[str, ...]:
@@ -52,13 +92,6 @@ def differing(one: VariantTarget, other: VariantTarget) -> tuple[str, ...]:
 def behaviour_source(name: str) -> str:
     """Return where Kafka implements a behaviour: a KAFKA-number, or class and method."""
     return _COORDINATOR_SOURCE if name == COORDINATOR else behaviour_sheet(name).source
-
-
-def variant(base: str, behaviours: Collection[str], *, of: str) -> VariantTarget:
-    """Return the reference with one profile, with some behaviours taken from another profile."""
-    return variant_of(
-        VariantTarget(reference_profile(base)), behaviours, VariantTarget(reference_profile(of))
-    )
 
 
 def variant_of(base: VariantTarget, behaviours: Collection[str], of: VariantTarget) -> VariantTarget:

@@ -4,7 +4,6 @@ They come from a file and the environment, never from the command line, which ot
 read. The environment takes precedence, so that a file without secrets can be under version control.
 """
 
-import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping
@@ -13,11 +12,10 @@ from typing import Final
 
 from harness.targets.secured.security import PLAINTEXT, Credentials, Security, TokenCommand
 from harness.targets.secured.tls import TlsSettingError, tls_context
+from harness.targets.secured.variables import PROPERTY_PREFIX, environment_with_secrets
 
 COMMAND_CONFIG_VARIABLE: Final = "KAFKA_CONFORMANCE_COMMAND_CONFIG"
 """The environment variable with the path of the properties file."""
-PROPERTY_PREFIX: Final = "KAFKA_CONFORMANCE_CLIENT_"
-"""Prefix of a property's environment variable: `KAFKA_CONFORMANCE_CLIENT_SASL_PASSWORD`."""
 _TRANSPORTS: Final = {"PLAINTEXT": False, "SSL": True, "SASL_PLAINTEXT": False, "SASL_SSL": True}
 """Whether each protocol uses TLS. Source: SecurityProtocol (3.9.2)."""
 _WITH_PASSWORD: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -63,18 +61,28 @@ class CommandConfigError(Exception):
     """A security property is wrong; the message contains its name and the remedy, but no secret."""
 
 
-def configured_security(environment: Mapping[str, str] = os.environ) -> Security:
+def configured_security(environment: Mapping[str, str] | None = None) -> Security:
     """Return the security settings for external brokers; plain text if nothing is configured.
 
     Raises:
         CommandConfigError: a property is unknown, missing or wrong, or the file cannot be read.
     """
+    return security_of(configured_properties(environment))
+
+
+def configured_properties(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the properties that a file and an environment set; by default this process's environment.
+
+    Raises:
+        CommandConfigError: the file cannot be read.
+    """
+    environment = environment_with_secrets() if environment is None else environment
     file = environment.get(COMMAND_CONFIG_VARIABLE)
     properties = read_properties(Path(file)) if file else {}
     for name, value in environment.items():
         if name.startswith(PROPERTY_PREFIX):
             properties[name.removeprefix(PROPERTY_PREFIX).lower().replace("_", ".")] = value
-    return security_of(properties)
+    return properties
 
 
 def read_properties(file: Path, option: str = "--command-config") -> dict[str, str]:

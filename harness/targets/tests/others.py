@@ -1,6 +1,7 @@
 """What others have on a broker: topics, groups of each type, a transaction, entries, configurations."""
 
 import contextlib
+import struct
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
@@ -229,7 +230,10 @@ def logs(nodes: LocalNodes) -> Mapping[str, bytes]:
 def mentions(nodes: LocalNodes) -> Mapping[str, int]:
     """Count how often the logs of coordinators name others' groups, which each record about one does."""
     written = b"".join(segment.read_bytes() for name in _INTERNAL for _, segment in _segments(nodes, name))
-    return {name: written.count(name.encode()) for name in (*GROUPS, *OF_TYPES)}
+    # A record has a string behind its length; our own groups' names may contain one of theirs.
+    return {
+        name: written.count(struct.pack(">h", len(name)) + name.encode()) for name in (*GROUPS, *OF_TYPES)
+    }
 
 
 def _segments(nodes: LocalNodes, topic: str) -> Iterator[tuple[Any, Any]]:

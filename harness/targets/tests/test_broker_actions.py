@@ -20,6 +20,7 @@ from harness.targets.debugger.breakpoints import code_points
 from harness.targets.debugger.jdwp import CodePoint, Debugger
 from harness.targets.kafka.local import LocalBroker
 from harness.targets.kafka.released import KafkaTarget
+from harness.tests.patience import NOW_OR_NEVER_S
 from harness.tests.started import ask, started
 from harness.wire.codec import Fields
 
@@ -52,7 +53,7 @@ async def answer(session: BrokerSession, role: Role = Role.COORDINATOR) -> str |
 
 async def answers(session: BrokerSession, expected: str, role: Role = Role.COORDINATOR) -> None:
     """Wait until a broker answers so."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(NOW_OR_NEVER_S):
         while await answer(session, role) != expected:
             await session.elapse(10)
 
@@ -130,7 +131,7 @@ async def test_who_listens_for_debuggers_but_is_none_is_reported_from_one(tmp_pa
     async with await asyncio.start_server(greets, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         with pytest.raises(TargetError, match="does not answer as a debug agent"):
-            await Debugger.attach("127.0.0.1", port, timeout_s=1)
+            await Debugger.attach("127.0.0.1", port, timeout_s=NOW_OR_NEVER_S)
 
 
 @pytest.mark.parametrize("version", ["2.8.2", "4.3.1"])

@@ -12,6 +12,7 @@ from harness.targets.external.target import ExternalBroker, ExternalTarget
 from harness.targets.reference.oracle import oracle_for
 from harness.targets.tests.test_guard import run_namespace
 from harness.tests.made_events import BARE_BROKER
+from harness.tests.patience import NOW_OR_NEVER_S
 
 
 class _Listener:
@@ -49,7 +50,7 @@ async def external() -> AsyncIterator[tuple[_Listener, ExternalBroker]]:
 
 
 async def _until_gone(broker: ExternalBroker) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(NOW_OR_NEVER_S):
         while broker.failure() is None:  # noqa: ASYNC110 - it is asked, and sets no event
             await asyncio.sleep(0)
 
@@ -76,6 +77,16 @@ async def test_a_broker_that_accepts_no_more_is_gone() -> None:
         await _until_gone(broker)
 
 
+async def test_a_look_finds_out_whether_a_broker_still_accepts() -> None:
+    async with external() as (listener, broker):
+        await broker.look()
+        assert broker.failure() is None
+        await listener.hang_up()
+        listener.stop()
+        await broker.look()
+        assert "connection refused" in str(broker.failure())
+
+
 async def test_a_connection_that_a_broker_closes_is_not_its_end() -> None:
     async with external() as (listener, broker):
         session = broker.open_session("any")
@@ -83,7 +94,7 @@ async def test_a_connection_that_a_broker_closes_is_not_its_end() -> None:
         await listener.hang_up()
         with pytest.raises(ConnectionLost):
             await connection.receive(timeout_ms=20_000)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(NOW_OR_NEVER_S):
             looking = await listener.accepted.get()
         looking.close()
         assert broker.failure() is None

@@ -86,10 +86,10 @@ def require_right(run: CompletedRun, version: str, *, is_whole: bool) -> None:
 @pytest.mark.parametrize(
     ("version", "node_count", "one_of"),
     [
-        ("3.9.2", 1, 1),
         ("2.8.2", 1, 10),
         ("4.4.0", 1, 10),
         ("3.9.2", 3, 10),
+        pytest.param("3.9.2", 1, 1, marks=pytest.mark.release),
         pytest.param("2.8.2", 1, 1, marks=pytest.mark.release),
         pytest.param("4.4.0", 1, 1, marks=pytest.mark.release),
         pytest.param("3.9.2", 3, 1, marks=pytest.mark.release),
@@ -116,6 +116,15 @@ def test_the_references_own_server_conforms(tmp_path: Path) -> None:
         applicable = [each for each in run.checked.judgements if each.outcome == Outcome.CONFORMS]
         assert len(applicable) > 100
         assert asyncio.run(left_on(address)) == []
+
+
+@pytest.mark.parametrize("limit_ms", [3_600_000, 120_000])
+def test_transactions_conform_whatever_their_longest_timeout_is(tmp_path: Path, limit_ms: int) -> None:
+    with reference_broker("4.4", properties=(f"transaction.max.timeout.ms={limit_ms}",)) as address:
+        run = drive(tmp_path, address, "transactions/init/**")
+        require_nothing_red(run)
+        conform = {each.scenario_id for each in run.checked.judgements if each.outcome == Outcome.CONFORMS}
+        assert "transactions/init/refused" in conform
 
 
 def test_streams_groups_of_a_run_are_gone_with_topics_and_configurations(tmp_path: Path) -> None:

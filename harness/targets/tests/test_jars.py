@@ -15,6 +15,7 @@ import pytest
 from harness.targets.base.interface import Lasting, Passing, TargetError
 from harness.targets.base.ports import free_port
 from harness.targets.jars import cache, download, locks, repository, resolved
+from harness.targets.secured.variables import MIRROR_VARIABLE
 from harness.tests.maven_mirror import KAFKA_VERSIONS, maven_repository
 
 VERSION: Final = KAFKA_VERSIONS[0]
@@ -28,7 +29,7 @@ def _cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def use(monkeypatch: pytest.MonkeyPatch, mirror: str) -> None:
-    monkeypatch.setenv(repository.MIRROR_VARIABLE, mirror)
+    monkeypatch.setenv(MIRROR_VARIABLE, mirror)
 
 
 def test_jars_come_from_the_mirror_that_is_named_and_then_from_the_cache(
@@ -316,11 +317,17 @@ def test_a_mirror_that_serves_another_jar_later_is_refused(
 @pytest.mark.parametrize("named", ["repo.example", "ftp://repo.example", "https://", "https://[", "://"])
 def test_what_is_no_address_of_a_repository_is_refused(named: str) -> None:
     with pytest.raises(TargetError, match="not a mirror of Maven Central"):
-        repository.mirror_url({repository.MIRROR_VARIABLE: named})
+        repository.mirror_url({MIRROR_VARIABLE: named})
+
+
+def test_a_refused_address_is_shown_without_its_password() -> None:
+    with pytest.raises(TargetError, match=r"'repo\.example' is not") as refused:
+        repository.mirror_url({MIRROR_VARIABLE: "ftp://ana:hush@repo.example"})
+    assert "hush" not in str(refused.value)
 
 
 def test_without_a_mirror_maven_central_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(repository.MIRROR_VARIABLE, raising=False)
+    monkeypatch.delenv(MIRROR_VARIABLE, raising=False)
     assert repository.mirror_url({}) is None
     assert repository.repository_name() == "Maven Central"
 

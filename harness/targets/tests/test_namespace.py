@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from harness.targets.base.interface import TargetError
 from harness.targets.base.java_hash import partition_of, string_hash
-from harness.targets.base.layout import Endpoint, Layout
+from harness.targets.base.layout import GROUP_ALONE, Coordinated, Endpoint, Layout
 from harness.targets.external.namespace import MARK, Namespace, TopicNames, made, run_part
 from harness.wire.codec import Fields
 
@@ -111,3 +112,47 @@ def test_all_names_of_a_scenario_are_coordinated_by_its_home() -> None:
     assert homes == {1, 2, 3}
     name = layout.name_at(2, "group")
     assert layout.offsets[partition_of(name, 48)] == layout.transactions[partition_of(name, 48)] == 2
+
+
+def layout_of(offsets: tuple[int, ...], transactions: tuple[int, ...], **more: object) -> Layout:
+    nodes = {each: Endpoint(node_id=each, host="h", port=each) for each in (1, 2, 3)}
+    return Layout(nodes=nodes, offsets=offsets, transactions=transactions, **more)  # type: ignore[arg-type] # epochs
+
+
+BOTH = frozenset(Coordinated)
+APART = layout_of((1, 2, 3) * 16, (2, 3, 1) * 16)
+"""No partition of the two topics is led by the same broker."""
+
+
+def test_where_no_name_is_both_groups_and_producers_have_names_of_their_own() -> None:
+    assert APART.homes == (1, 2, 3)
+    assert not APART.can_coordinate(1, BOTH)
+    with pytest.raises(TargetError, match="broker 1 coordinates no group that is also a producer"):
+        APART.name_at(1, "both", BOTH)
+    group = APART.name_at(1, "group")
+    producer = APART.name_at(1, "producer", {Coordinated.PRODUCER})
+    assert APART.offsets[partition_of(group, 48)] == APART.transactions[partition_of(producer, 48)] == 1
+
+
+def test_a_name_of_both_kinds_is_found_over_topics_of_other_sizes() -> None:
+    layout = layout_of((2, 2, 1, 2), (3, 1, 3, 3, 3, 3))
+    assert not layout.can_coordinate(1, BOTH)
+    layout = layout_of((2, 2, 1, 2), (3, 3, 1, 3, 3, 3))
+    name = layout.name_at(1, "both", BOTH)
+    assert (partition_of(name, 4), partition_of(name, 6)) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("later", "moved"),
+    [
+        (layout_of((1, 1), (2, 2), epochs={Coordinated.GROUP: (5, 5), Coordinated.PRODUCER: (0, 0)}), False),
+        (layout_of((1, 1), (2, 2), epochs={Coordinated.GROUP: (6, 6), Coordinated.PRODUCER: (0, 0)}), True),
+        (layout_of((3, 3), (2, 2), epochs={Coordinated.GROUP: (6, 6), Coordinated.PRODUCER: (0, 0)}), True),
+        (layout_of((1, 1), (3, 3), epochs={Coordinated.GROUP: (5, 5), Coordinated.PRODUCER: (1, 1)}), False),
+    ],
+    ids=["nothing", "away and back", "away", "a producer's coordinator"],
+)
+def test_a_coordinator_that_was_elected_anew_is_found(later: Layout, *, moved: bool) -> None:
+    epochs = {Coordinated.GROUP: (5, 5), Coordinated.PRODUCER: (0, 0)}
+    before = layout_of((1, 1), (2, 2), epochs=epochs)
+    assert before.has_moved(later, {"a-group": GROUP_ALONE}) is moved

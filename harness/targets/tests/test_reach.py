@@ -13,6 +13,7 @@ from harness.targets.external.reach import reach
 from harness.targets.secured.properties import security_of
 from harness.targets.secured.security import PLAINTEXT, Security
 from harness.tests.certificates import Authority
+from harness.tests.patience import NOW_OR_NEVER_S
 from harness.tests.small_secured_server import PASSWORD, TOKEN, USER, SmallServer, small_server
 
 WRONG = "a secret that nobody prints"
@@ -52,7 +53,7 @@ def sasl(
 
 async def refusal(server: AbstractAsyncContextManager[SmallServer], security: Security) -> str:
     """Return why a server is not reached."""
-    async with server as served, asyncio.timeout(20):
+    async with server as served, asyncio.timeout(NOW_OR_NEVER_S):
         with pytest.raises(TargetError) as raised:
             await reach("127.0.0.1", served.port, security)
     assert WRONG not in str(raised.value)

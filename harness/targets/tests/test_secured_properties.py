@@ -1,10 +1,12 @@
 """Settings by the names of both kinds of clients, from a file and from the environment."""
 
 import ssl
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from harness.targets.jars.repository import mirror_url
 from harness.targets.secured.properties import (
     COMMAND_CONFIG_VARIABLE,
     CommandConfigError,
@@ -13,7 +15,11 @@ from harness.targets.secured.properties import (
     security_of,
 )
 from harness.targets.secured.security import PLAINTEXT
+from harness.targets.secured.variables import MIRROR_VARIABLE
 from harness.tests.certificates import Authority
+from harness.tests.in_process import CommandLine
+
+pytest_plugins = ["harness.tests.command_line_fixture"]
 
 SECRET = 'pass"word\\ with; all=of it'
 JAVA = """\
@@ -140,3 +146,46 @@ def test_a_key_that_does_not_belong_to_a_certificate_is_named(tmp_path: Path) ->
     assert security_of({**settings, "ssl.key.location": str(one.key)}).tls is not None
     with pytest.raises(CommandConfigError, match="belong together"):
         security_of({**settings, "ssl.key.location": str(other.key)})
+
+
+def inherited() -> set[str]:
+    """The variables that a child of this process gets."""
+    listed = subprocess.run(["env", "-0"], capture_output=True, check=True).stdout
+    return {each.partition("=")[0] for each in listed.decode().split("\0")}
+
+
+def test_no_child_inherits_a_secret_that_was_read_and_it_can_be_read_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    secrets = {
+        "KAFKA_CONFORMANCE_CLIENT_SECURITY_PROTOCOL": "SASL_PLAINTEXT",
+        "KAFKA_CONFORMANCE_CLIENT_SASL_MECHANISM": "PLAIN",
+        "KAFKA_CONFORMANCE_CLIENT_SASL_USERNAME": "alice",
+        "KAFKA_CONFORMANCE_CLIENT_SASL_PASSWORD": "secret",
+        MIRROR_VARIABLE: "https://alice:secret@maven.example",
+    }
+    for name, value in secrets.items():
+        monkeypatch.setenv(name, value)
+    assert set(secrets) <= inherited()
+
+    for _ in range(2):
+        credentials = configured_security().credentials
+        assert credentials is not None
+        assert credentials.password == "secret"
+        assert mirror_url() == secrets[MIRROR_VARIABLE]
+        assert not set(secrets) & inherited()
+
+
+def test_a_variable_that_is_set_later_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    for url in ("https://one.example", "https://two.example"):
+        monkeypatch.setenv(MIRROR_VARIABLE, url)
+        assert mirror_url() == url
+
+
+def test_a_command_takes_the_secrets_before_it_starts_anything(
+    monkeypatch: pytest.MonkeyPatch, kafka_conformance: CommandLine
+) -> None:
+    monkeypatch.setenv("KAFKA_CONFORMANCE_CLIENT_SASL_PASSWORD", "secret")
+
+    assert kafka_conformance("--version") == 0
+    assert "KAFKA_CONFORMANCE_CLIENT_SASL_PASSWORD" not in inherited()

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -13,15 +14,19 @@ from pathlib import Path
 import pytest
 
 from harness.diff.model import Judgement
+from harness.tests.completed_runs import logs_of
+from harness.tests.damaged import rewrite
 from harness.tests.spark_records import EVENT, FOOTER, JUDGEMENT, REFERENCE, RUN, plain_header
 from harness.trace.files import (
     EventWriter,
     RunFolder,
+    count_events,
     read_events,
     read_records,
     write_records,
     write_whole,
 )
+from harness.trace.plain_files import zstd
 from harness.trace.schema import TraceError
 
 HEADER = plain_header(REFERENCE)
@@ -29,7 +34,7 @@ HEADER = plain_header(REFERENCE)
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "traces" / "reference" / "events.jsonl"
+    return tmp_path / "traces" / "reference" / "events.jsonl.zst"
 
 
 def write(path: Path, count: int) -> None:
@@ -40,51 +45,106 @@ def write(path: Path, count: int) -> None:
 
 def test_events_come_back_in_their_order(path: Path) -> None:
     write(path, 3)
-    found = read_events(path)
 
-    assert found.events == tuple(replace(EVENT, sequence=sequence) for sequence in range(3))
-    assert found.torn_line is None
+    assert read_events(path) == tuple(replace(EVENT, sequence=sequence) for sequence in range(3))
 
 
 def test_an_event_is_on_disk_when_write_returns(path: Path) -> None:
     with EventWriter(path) as writer:
         writer.write(EVENT)
 
-        assert read_events(path).events == (EVENT,)
+        assert read_events(path) == (EVENT,)
 
 
-@pytest.mark.parametrize(("lacking", "torn_line"), [(5, 3), (1, None)], ids=["torn", "without its newline"])
-def test_a_torn_last_line_is_left_out_and_reported(path: Path, lacking: int, torn_line: int | None) -> None:
+def test_a_trace_that_was_cut_anywhere_is_read_up_to_there(path: Path) -> None:
     write(path, 3)
-    path.write_bytes(path.read_bytes()[:-lacking])
-    found = read_events(path)
+    whole, events = path.read_bytes(), read_events(path)
+    found = set()
+    for size in range(20, len(whole)):
+        path.write_bytes(whole[:size])
+        left = read_events(path)
+        assert left == events[: len(left)]
+        found.add(len(left))
+    assert found == {0, 1, 2, 3}
 
-    assert (len(found.events), found.torn_line) == (2 if torn_line else 3, torn_line)
+
+def test_a_last_line_that_was_not_finished_is_left_out(path: Path) -> None:
+    write(path, 3)
+    rewrite(path, lambda old: old[:-5])
+
+    assert len(read_events(path)) == count_events(path) == 2
 
 
 def test_a_corrupt_line_anywhere_else_is_refused_with_file_and_line(path: Path) -> None:
     write(path, 3)
-    lines = path.read_bytes().split(b"\n")
-    lines[1] = lines[1][:-5]
-    path.write_bytes(b"\n".join(lines))
+    rewrite(path, lambda old: old.replace(b'"sequence":1', b'"sequence":'))
 
     with pytest.raises(TraceError, match=rf"^{path}:2: no JSON"):
         read_events(path)
 
 
-def test_nothing_is_appended_to_a_torn_line(path: Path) -> None:
-    write(path, 1)
-    path.write_bytes(path.read_bytes()[:-5])
+@pytest.mark.parametrize("place", [0.4, 0.9])
+def test_a_trace_of_which_a_byte_is_another_is_refused_with_the_file(path: Path, place: float) -> None:
+    write(path, 3)
+    content = bytearray(path.read_bytes())
+    content[int(len(content) * place)] ^= 0xFF
+    path.write_bytes(content)
 
-    with pytest.raises(TraceError, match="torn"):
-        EventWriter(path)
+    with pytest.raises(TraceError, match=rf"^{path}: damaged"):
+        read_events(path)
+
+
+def test_records_that_were_cut_short_are_refused_with_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "judgements.jsonl.zst"
+    write_records(path, [replace(JUDGEMENT, scenario_id=str(number)) for number in range(200)])
+    whole = path.read_bytes()
+    for size in range(1, len(whole) - 4):  # only the checksum follows
+        path.write_bytes(whole[:size])
+        with pytest.raises(TraceError, match=rf"^{path}: "):
+            read_records(Judgement, path)
+
+
+@pytest.mark.parametrize("content", [b"\0", b"\n"], ids=["a line", "lines"])
+def test_what_inflates_without_end_is_refused_before_it_fills_memory(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "judgements.jsonl.zst"
+    path.write_bytes(zstd.compress(content * (1 << 21)) * 1024)
+    tracemalloc.start()
+    try:
+        with pytest.raises(TraceError, match=rf"^{path}.*: (inflates to|a line of) more than \d+ MiB"):
+            count_events(path)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 26
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_logs_of_a_run_become_one_archive_that_tar_reads(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path, "run-1")
+    folder.pack_logs()
+    assert not list(folder.record.iterdir())
+    log = folder.logs("kafka-3.9.2") / "broker-0" / "server.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("started")
+    folder.pack_logs()
+    assert [path.name for path in folder.record.iterdir()] == ["logs.tar.zst"]
+    assert logs_of(folder) == {"logs/kafka-3.9.2/broker-0/server.log": b"started"}
+
+
+def test_a_record_elsewhere_is_a_run_of_its_own(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "reports", "run-1", tmp_path / "records")
+    folder.write_run(RUN)
+    folder.write_footer(FOOTER)
+
+    elsewhere = RunFolder(tmp_path / "records" / "run-1")
+    assert (elsewhere.read_run(), elsewhere.read_footer()) == (RUN, FOOTER)
+    with pytest.raises(TraceError, match=r"records/run-1.* there is a run of that id already"):
+        RunFolder.create(tmp_path / "others", "run-1", tmp_path / "records")
 
 
 def test_a_trace_can_be_continued(path: Path) -> None:
     write(path, 1)
     write(path, 1)
 
-    assert len(read_events(path).events) == 2
+    assert len(read_events(path)) == 2
 
 
 def test_line_separators_of_unicode_separate_no_lines(path: Path) -> None:
@@ -92,14 +152,14 @@ def test_line_separators_of_unicode_separate_no_lines(path: Path) -> None:
     with EventWriter(path) as writer:
         writer.write(event)
 
-    assert read_events(path).events == (event,)
+    assert read_events(path) == (event,)
 
 
 def test_half_a_surrogate_pair_is_written_as_a_question_mark(path: Path) -> None:
     with EventWriter(path) as writer:
         writer.write(replace(EVENT, note="a file named \udcff"))
 
-    assert read_events(path).events[0].note == "a file named ?"
+    assert read_events(path)[0].note == "a file named ?"
 
 
 def test_threads_do_not_mix_their_lines(path: Path) -> None:
@@ -115,7 +175,7 @@ def test_threads_do_not_mix_their_lines(path: Path) -> None:
         for thread in threads:
             thread.join()
 
-    assert len(read_events(path).events) == 200
+    assert len(read_events(path)) == 200
 
 
 def test_a_writer_that_is_killed_loses_at_most_one_line(path: Path) -> None:
@@ -138,8 +198,8 @@ while True:
         process.kill()
     found = read_events(path)
 
-    assert len(found.events) > reported[-1]
-    assert [event.sequence for event in found.events] == list(range(len(found.events)))
+    assert len(found) > reported[-1]
+    assert [event.sequence for event in found] == list(range(len(found)))
 
 
 def test_a_whole_file_is_replaced_at_once(tmp_path: Path) -> None:
@@ -155,7 +215,7 @@ def test_a_whole_file_is_replaced_at_once(tmp_path: Path) -> None:
 
 
 def test_records_that_were_written_at_once_may_be_none(tmp_path: Path) -> None:
-    path = tmp_path / "judgements.jsonl"
+    path = tmp_path / "judgements.jsonl.zst"
     write_records(path, [])
     assert read_records(Judgement, path) == ()
 
@@ -164,8 +224,8 @@ def test_records_that_were_written_at_once_may_be_none(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(TraceError, match=r"judgements\.jsonl: there is no such file"):
-        read_records(Judgement, tmp_path / "judgements.jsonl")
+    with pytest.raises(TraceError, match=r"judgements\.jsonl\.zst: there is no such file"):
+        read_records(Judgement, tmp_path / "judgements.jsonl.zst")
 
 
 def test_a_run_folder_gives_back_what_it_got(tmp_path: Path) -> None:
@@ -208,11 +268,11 @@ def test_runs_that_are_made_at_the_same_moment_do_not_hinder_each_other(tmp_path
 
 
 def test_a_full_disk_is_reported_with_the_file(tmp_path: Path) -> None:
-    Path(tmp_path / "events.jsonl").symlink_to("/dev/full")
-    writer = EventWriter(tmp_path / "events.jsonl")
+    Path(tmp_path / "events.jsonl.zst").symlink_to("/dev/full")
+    writer = EventWriter(tmp_path / "events.jsonl.zst")
     with pytest.raises(OSError, match="No space left") as refused:
         writer.write(EVENT)
-    assert refused.value.filename == str(tmp_path / "events.jsonl")
+    assert refused.value.filename == str(tmp_path / "events.jsonl.zst")
     with pytest.raises(OSError, match="No space left"):
         writer.close()
 

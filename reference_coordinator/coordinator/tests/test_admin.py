@@ -154,11 +154,23 @@ def test_reads_may_see_what_a_refused_request_changed() -> None:
     assert after.permitted == {}
 
 
+@pytest.mark.parametrize(
+    ("profile", "listed"),
+    [("4.4", ["grp-4", "grp-1"]), ("3.9-java", ["grp-4", "grp-1"]), ("3.9", ["grp-1", "grp-4"])],
+)
+def test_groups_are_listed_in_the_order_of_kafkas_maps(profile: str, listed: list[str]) -> None:
+    broker = Broker(profile=profile, properties={"offsets.topic.num.partitions": "1"})
+    for group in ("grp-1", "grp-4"):
+        broker.commit({0: 1}, group=group)
+
+    assert broker.listed() == listed
+
+
 def test_groups_are_listed_with_their_states(broker: Broker) -> None:
     broker.commit({0: 1}, group="simple")
     broker.send(join(group="joining"), version=3)
 
-    assert broker.listed() == ["simple", "joining"]
+    assert sorted(broker.listed()) == ["joining", "simple"]
     assert broker.listed(states=("PreparingRebalance",)) == ["joining"]
     assert broker.listed(states=("Empty", "Stable")) == ["simple"]
     assert broker.listed(states=("nonsense",)) == []

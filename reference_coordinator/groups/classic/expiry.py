@@ -77,6 +77,8 @@ def expire_pending_sync(
     if group.state not in awaits_sync or group.has_received_sync_from_all_members:
         return EMPTY_RESULT
     throws = shard.profile.has(Behaviour.PENDING_SYNC_OF_REPLACED_MEMBER_THROWS)
+    if group.rebalance_timeout_ms <= 0:
+        group.removed_at_once = frozenset(group.pending_sync_members)
     for member_id in tuple(group.pending_sync_members):
         if throws and member_id not in group.members:
             raise IllegalStateError(f"{member_id} is not a member")

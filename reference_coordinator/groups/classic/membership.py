@@ -55,6 +55,8 @@ class ClassicGroupMembership(Group):
     static_members: dict[GroupInstanceId, MemberId] = field(default_factory=dict)
     pending_join_members: set[MemberId] = field(default_factory=set)
     pending_sync_members: dict[MemberId, None] = field(default_factory=dict)
+    removed_at_once: frozenset[MemberId] = frozenset()
+    """The members that a rebalance timeout of 0 or less removed before they could sync."""
     """The members that have not synced in this generation. A dict, because the order matters.
 
     A replaced static member stays in it with its old id, so that no SyncGroup can remove it any more.

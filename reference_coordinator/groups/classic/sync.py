@@ -1,10 +1,11 @@
 """SyncGroup: the leader sends the assignments, and every member receives its own."""
 
 from collections.abc import Mapping
-from typing import assert_never
+from typing import Final, assert_never
 
 from typing_extensions import override
 
+from reference_coordinator.core.effects import Permitted
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GenerationId, MemberId
 from reference_coordinator.core.values import value
@@ -35,6 +36,8 @@ from reference_coordinator.runtime.coordinator_result import (
 from reference_coordinator.runtime.error_responses import sync_error
 from reference_coordinator.runtime.parked import Sync
 
+_OVERTAKES: Final = "the deadline is over when it begins, and the request may overtake Kafka's timer"
+
 
 def classic_group_sync_to_classic_group(
     shard: GroupMetadataManager, group: ClassicGroup, sync: Sync
@@ -47,7 +50,7 @@ def classic_group_sync_to_classic_group(
     try:
         validate_sync_group(shard, group, sync.request)
     except CoordinatorError as refusal:
-        shard.respond(sync.token, sync_error(refusal.error))
+        shard.respond(sync.token, sync_error(refusal.error), _permitted_in_time(group, sync.request))
         return EMPTY_RESULT
     match group.state:
         case ClassicGroupState.PREPARING_REBALANCE:
@@ -66,6 +69,18 @@ def classic_group_sync_to_classic_group(
         case _:
             assert_never(group.state)
     return EMPTY_RESULT
+
+
+def _permitted_in_time(group: ClassicGroup, request: SyncGroupRequest) -> tuple[Permitted, ...]:
+    """Return what a SyncGroup may get that has overtaken a timer which was due at once."""
+    if request.member_id not in group.removed_at_once:
+        return ()
+    own = next((each.assignment for each in request.assignments if each.member_id == request.member_id), b"")
+    codes = (Errors.UNKNOWN_MEMBER_ID, Errors.NONE)
+    return (
+        Permitted(field="error_code", any_of=codes, reason=_OVERTAKES),
+        Permitted(field="assignment", any_of=(b"", own), reason=_OVERTAKES),
+    )
 
 
 def validate_sync_group(shard: GroupMetadataManager, group: ClassicGroup, request: SyncGroupRequest) -> None:

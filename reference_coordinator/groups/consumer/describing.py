@@ -1,10 +1,11 @@
 """Descriptions of consumer groups, for ConsumerGroupDescribe."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import TopicId
 from reference_coordinator.core.metadata_image import MetadataImage
+from reference_coordinator.groups.consumer.assignors.assignor_helpers import from_record
 from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.groups.consumer.member import ConsumerGroupMember
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
@@ -49,12 +50,11 @@ def as_consumer_group_describe_member(
     Source: ConsumerGroupMember#asConsumerGroupDescribeMember (4.3.1).
     """
     image = shard.metadata_image
-    assigned: dict[TopicId, tuple[int, ...]] = {
-        topic_id: tuple(epochs) for topic_id, epochs in member.assigned_partitions.items()
-    }
+    assigned = {topic_id: tuple(each) for topic_id, each in from_record(member.assigned_partitions).items()}
     if shard.profile.has(Behaviour.DESCRIBE_SHOWS_PENDING_REVOCATIONS):
-        for topic_id, epochs in member.partitions_pending_revocation.items():
-            assigned[topic_id] = (*assigned.get(topic_id, ()), *epochs)
+        for topic_id, each in from_record(member.partitions_pending_revocation).items():
+            assigned[topic_id] = (*assigned.get(topic_id, ()), *each)
+    target = group.target_assignment_of(member.member_id)
     return ConsumerGroupDescribeResponseMember(
         member_id=member.member_id,
         instance_id=member.instance_id,
@@ -64,21 +64,21 @@ def as_consumer_group_describe_member(
         client_host=member.client_host,
         subscribed_topic_names=tuple(sorted(member.subscribed_topic_names)),
         subscribed_topic_regex=member.subscribed_topic_regex,
-        assignment=_described(assigned, image),
-        target_assignment=_described(group.target_assignment_of(member.member_id), image),
+        assignment=_described({each: assigned[each] for each in from_record(assigned)}, image),
+        target_assignment=_described(from_record(target), image),
         member_type=_CLASSIC_MEMBER if member.use_classic_protocol else _CONSUMER_MEMBER,
     )
 
 
 def _described(
-    partitions: Mapping[TopicId, Sequence[int]], image: MetadataImage
+    partitions: Mapping[TopicId, Collection[int]], image: MetadataImage
 ) -> ConsumerGroupDescribeResponseAssignment:
     """Return partitions with topic names. Topics that no longer exist are left out."""
     named = {topic_id: image.by_id(topic_id) for topic_id in partitions}
     return ConsumerGroupDescribeResponseAssignment(
         topic_partitions=tuple(
             ConsumerGroupDescribeResponseTopicPartitions(
-                topic_id=topic_id, topic_name=topic.name, partitions=tuple(sorted(partitions[topic_id]))
+                topic_id=topic_id, topic_name=topic.name, partitions=tuple(partitions[topic_id])
             )
             for topic_id, topic in named.items()
             if topic is not None

@@ -6,6 +6,7 @@ from typing import Final
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GroupId
 from reference_coordinator.core.records import CoordinatorRecord
+from reference_coordinator.groups.consumer.assignors.assignor_helpers import from_record
 from reference_coordinator.groups.consumer.current_assignment import OwnedPartitions
 from reference_coordinator.groups.consumer.group import ConsumerGroup, new_consumer_group
 from reference_coordinator.groups.consumer.joining import Speaker, get_or_maybe_subscribe_member
@@ -198,9 +199,7 @@ def create_assignment(assigned: AssignedPartitions) -> ConsumerGroupHeartbeatRes
     """
     return ConsumerGroupHeartbeatResponseAssignment(
         topic_partitions=tuple(
-            ConsumerGroupHeartbeatResponseTopicPartitions(
-                topic_id=topic_id, partitions=tuple(sorted(partitions))
-            )
-            for topic_id, partitions in assigned.items()
+            ConsumerGroupHeartbeatResponseTopicPartitions(topic_id=topic_id, partitions=tuple(partitions))
+            for topic_id, partitions in from_record(assigned).items()
         )
     )

@@ -2,6 +2,7 @@
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.metadata_image import MetadataImage
+from reference_coordinator.groups.consumer.assignors.assignor_helpers import from_record
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.groups.share.assignors import NAME
 from reference_coordinator.groups.share.group import ShareGroup
@@ -38,7 +39,8 @@ def as_share_group_describe_member(
 
     Source: ShareGroupMember#asShareGroupDescribeMember (4.3.1).
     """
-    named = ((image.by_id(topic_id), each) for topic_id, each in member.assigned_partitions.items())
+    assigned = from_record(member.assigned_partitions)
+    named = ((image.by_id(topic_id), each) for topic_id, each in assigned.items())
     return ShareGroupDescribeResponseMember(
         member_id=member.member_id,
         rack_id=member.rack_id,
@@ -49,7 +51,7 @@ def as_share_group_describe_member(
         assignment=ShareGroupDescribeResponseAssignment(
             topic_partitions=tuple(
                 ShareGroupDescribeResponseTopicPartitions(
-                    topic_id=topic.topic_id, topic_name=topic.name, partitions=tuple(sorted(partitions))
+                    topic_id=topic.topic_id, topic_name=topic.name, partitions=tuple(partitions)
                 )
                 for topic, partitions in named
                 if topic is not None

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GroupId
 from reference_coordinator.core.metadata_image import TopicImage
+from reference_coordinator.core.parts import between_parts
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.groups.share.group import ShareGroup
 from reference_coordinator.groups.share_persister import (
@@ -101,6 +102,7 @@ def describe_share_group_all_offsets(
 def _topic(
     shard: GroupMetadataManager, group_id: GroupId, topic: TopicImage, partitions: tuple[int, ...]
 ) -> DescribeShareGroupOffsetsResponseTopic:
+    between_parts()
     return DescribeShareGroupOffsetsResponseTopic(
         topic_name=topic.name,
         topic_id=topic.topic_id,

@@ -9,6 +9,7 @@ from reference_coordinator.core.java_hash_map import JavaHashSet
 from reference_coordinator.core.map_order import string_hash_code
 from reference_coordinator.core.metadata_image import MetadataImage
 from reference_coordinator.core.records import CoordinatorRecord
+from reference_coordinator.groups.consumer.assignors.assignor_helpers import from_record
 from reference_coordinator.groups.consumer.metadata import compute_subscription_metadata
 from reference_coordinator.groups.consumer.regular_expressions import METADATA_REFRESH_INTERVAL_MS
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
@@ -223,7 +224,7 @@ def create_assignment(assigned: AssignedPartitions) -> ShareGroupHeartbeatRespon
     """
     return ShareGroupHeartbeatResponseAssignment(
         topic_partitions=tuple(
-            ShareGroupHeartbeatResponseTopicPartitions(topic_id=topic_id, partitions=tuple(sorted(each)))
-            for topic_id, each in assigned.items()
+            ShareGroupHeartbeatResponseTopicPartitions(topic_id=topic_id, partitions=tuple(each))
+            for topic_id, each in from_record(assigned).items()
         )
     )

@@ -287,16 +287,14 @@ def test_what_does_not_fit_is_not_written(record: ConsumerGroupRecord) -> None:
         write_record(record, profile_for("4.4"))
 
 
-def test_compaction_keeps_the_last_of_each_key() -> None:
+def test_compaction_in_memory_keeps_each_record_of_a_member() -> None:
     log = OffsetsLog()
-    other = replace(TARGET, member_id=MemberId("n"))
-    append(log, EPOCH, TARGET_EPOCH, TARGET, other, EXPRESSION, JOINED, CURRENT)
-    append(log, replace(EPOCH, epoch=8), CURRENT_WITH_EPOCHS, committed(1))
-    append(log, ConsumerGroupTargetAssignmentMemberTombstone(group_id=GROUP, member_id=MemberId("n")))
+    append(log, JOINED, EPOCH, TARGET_EPOCH, TARGET, EXPRESSION, CURRENT)
+    append(log, replace(EPOCH, epoch=8), replace(EPOCH, epoch=9), CURRENT_WITH_EPOCHS, committed(1))
 
     assert [record for batch in compacted(log.batches(0)) for record in batch.records] == [
-        *(TARGET_EPOCH, TARGET, EXPRESSION, JOINED),
-        *(replace(EPOCH, epoch=8), CURRENT_WITH_EPOCHS, committed(1)),
+        *(JOINED, TARGET_EPOCH, TARGET, EXPRESSION, CURRENT),
+        *(replace(EPOCH, epoch=9), CURRENT_WITH_EPOCHS, committed(1)),
     ]
 
 

@@ -22,7 +22,7 @@ from reference_coordinator.core.streams_records import (
     TaskIdsWithEpochs,
     TopicInfo,
 )
-from reference_coordinator.log.group_record_serde import read_group_record, type_and_name, write_group_record
+from reference_coordinator.log.group_record_serde import read_group_record, types_and_name, write_group_record
 from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.runtime.group_record_sizes import group_record_bytes
 
@@ -98,7 +98,7 @@ def test_a_record_comes_back_as_it_was_and_is_as_long_as_said(
     key, value = write_group_record(record, _PROFILE)
 
     assert int.from_bytes(key[:2], "big") == key_type
-    assert type_and_name(record) == (key_type, getattr(record, "member_id", ""))
+    assert types_and_name(record) == ("streams", key_type, getattr(record, "member_id", ""))
     assert read_group_record(key, value, _PROFILE) == record
     assert group_record_bytes(record) == (len(key), None if value is None else len(value))
 

@@ -56,3 +56,12 @@ def test_assignors_may_be_named_by_their_classes() -> None:
     package = "org.apache.kafka.coordinator.group.assignor"
     properties = {"group.consumer.assignors": f"{package}.RangeAssignor,uniform"}
     assert GroupCoordinatorConfig.from_properties(properties).group_consumer_assignors == ("range", "uniform")
+
+
+def test_every_property_of_a_broker_is_known_to_be_used_or_not() -> None:
+    stock = ("offsets.topic.replication.factor", "group.share.assignors", "group.max.size", "group.max.sise")
+
+    assert GroupCoordinatorConfig.unused(stock) == (
+        "group.share.assignors",
+        "offsets.topic.replication.factor",
+    )

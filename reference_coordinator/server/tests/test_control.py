@@ -10,7 +10,7 @@ from reference_coordinator.server.control import Control
 from reference_coordinator.tests.wire_cluster import WireCluster
 
 NOW = Millis(0)
-TIMEOUT_S = 10
+TIMEOUT_S = 60
 
 
 class Reported:

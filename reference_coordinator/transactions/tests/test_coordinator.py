@@ -17,9 +17,12 @@ ANOTHER = TopicPartition("__consumer_offsets", 4)
 class Transactions:
     """A coordinator, and what one producer asks of it."""
 
-    def __init__(self, profile: str = "4.4", *, owns_log: bool = True) -> None:
+    def __init__(self, profile: str = "4.4", *, owns_log: bool = True, max_timeout_ms: int = 900_000) -> None:
         self.coordinator = TransactionCoordinator(
-            profile=profile_for(profile), owns_log=lambda: owns_log, store=TransactionStore()
+            profile=profile_for(profile),
+            owns_log=lambda: owns_log,
+            store=TransactionStore(),
+            max_timeout_ms=max_timeout_ms,
         )
         self.markers: list[Markers] = []
 
@@ -113,6 +116,14 @@ def test_a_start_is_checked_before_the_log_matters(
     transactions = Transactions(owns_log=False)
 
     assert transactions.init(transactional_id, timeout_ms=timeout_ms)[0] is error
+
+
+@pytest.mark.parametrize("limit_ms", [1, 60_000, 3_600_000])
+def test_the_longest_timeout_is_as_configured(limit_ms: int) -> None:
+    transactions = Transactions(max_timeout_ms=limit_ms)
+
+    assert transactions.init(timeout_ms=limit_ms)[0] is Errors.NONE
+    assert transactions.init(timeout_ms=limit_ms + 1)[0] is Errors.INVALID_TRANSACTION_TIMEOUT
 
 
 def test_without_the_log_of_transactions_nobody_takes_part() -> None:

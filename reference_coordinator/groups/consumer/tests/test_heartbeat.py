@@ -6,7 +6,13 @@ import pytest
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId, MemberId, Millis
-from reference_coordinator.groups.consumer.tests.consumer_kit import Consumers, Owned, described, heartbeat_of
+from reference_coordinator.groups.consumer.tests.consumer_kit import (
+    Consumers,
+    Owned,
+    described,
+    heartbeat_of,
+    topic_id,
+)
 from reference_coordinator.profile.group_config import GroupConfig
 from reference_coordinator.tests.kit import Broker
 
@@ -200,3 +206,16 @@ def test_of_equal_votes_the_last_assigns_and_uniform_is_described(
     target = {each.member_id: described(each.target_assignment) for each in group.members}
     assert group.assignor_name == "uniform"
     assert target[MemberId("a")] == {"orders": owned}
+
+
+def test_topics_of_assignments_are_in_the_order_of_a_hash_map() -> None:
+    consumers = Consumers.on("4.4", t3=1, t4=1, t6=1)
+
+    joined = consumers.beat("ana", 0, names=("t3", "t4", "t6"))
+
+    assert joined.assignment is not None
+    by_id = [topic_id(name) for name in ("t3", "t4", "t6")]
+    assert [each.topic_id for each in joined.assignment.topic_partitions] == by_id
+    (ana,) = consumers.describe().members
+    for assignment in (ana.assignment, ana.target_assignment):
+        assert [each.topic_id for each in assignment.topic_partitions] == by_id

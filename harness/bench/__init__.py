@@ -1,1 +1,0 @@
-"""Benchmarks of the reference, beside a broker that runs on the same machine at the same time."""

@@ -1,0 +1,162 @@
+"""Exchanges as rows that can be sorted on disk, by group and time, and read again when they are replayed."""
+
+from collections.abc import Callable
+from enum import IntEnum
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from harness.apis.table import descriptor
+from harness.invariants.exchange import OF_TRANSACTIONS, Exchange, Fields, groups_of, text
+from harness.replay.history import READ
+from harness.replay.topics import SHOWS_MISSING, waits_for_topics
+from harness.trace.canonical import plain_json
+from harness.wire.codec import Decoded, decode_request, decode_response
+from harness.wire.errors import WireError
+from harness.wire.schema import request_shape
+
+WANTED: Final = READ | {"ApiVersions"}
+"""APIs whose frames are kept: those that a replay reads, and the one in which clients name themselves."""
+_CORRELATION_ID_AT: Final = 4
+"""The offset of the correlation id in a request; in an answer it comes first."""
+_SIZE_BYTES: Final = 4
+_REMEMBERED_BYTES_MAX: Final = 512
+_HEAD_BYTES: Final = 10
+_FLEXIBLE_HEADER: Final = 2
+_BEGIN_WITH_A_GROUP: Final = frozenset(("OffsetCommit", "Heartbeat", "SyncGroup", "LeaveGroup", "JoinGroup"))
+Content: TypeAlias = tuple[Any, ...]
+"""Values that `marshal` can write: numbers, texts, bytes, and tuples of them."""
+
+
+class RowKind(IntEnum):
+    """The subject of a row; the rows of a group are sorted by kind first."""
+
+    CONNECTION = 0
+    """A connection with requests about the group."""
+    EXCHANGE = 1
+    """An exchange about the group."""
+    COMMON = 2
+    """An exchange about topics, all groups, or a transaction; it belongs to no group."""
+    MEMBERSHIP = 3
+    """The fact that a transactional id commits to a group; it belongs to no group."""
+
+
+class Row(NamedTuple):
+    """One fact that a group's replay may need; the fields are in sort order."""
+
+    group: str
+    kind: int
+    asked_ms: float
+    connection: str
+    number: int
+    content: Content
+
+
+def exchange_of(row: Row, place: int) -> Exchange:
+    """Return the exchange in a row.
+
+    Args:
+        row: a row of an exchange, or of one that is common to many groups.
+        place: the position of the exchange in its group's conversation.
+    """
+    asked_ms, number, behind, free_ms, answered_ms, api, version, actor, request, answer, is_answered = (
+        row.content[:11]
+    )
+    is_wanted = api in WANTED
+    fields = fields_of(decode_request, api, version, request) if is_wanted else None
+    answered = fields_of(decode_response, api, version, answer) if is_wanted and fields is not None else None
+    is_read = fields is not None and (answered is not None or not is_answered)
+    return Exchange(
+        api=api,
+        api_version=version,
+        actor=actor,
+        request=fields or {},
+        asked_ms=asked_ms,
+        frame=request or b"",
+        answered_ms=answered_ms,
+        answer=answered,
+        answer_frame=answer or b"",
+        connection=row.connection,
+        asked_at=number,
+        answered_at=place if is_answered else -1,
+        fault="" if is_read else "cannot be read whole",
+        behind=behind,
+        free_ms=free_ms,
+        groups=() if fields is None else groups_of(api, fields),
+    )
+
+
+def named_in(exchange: Exchange) -> tuple[tuple[str, ...] | None, str]:
+    """Return the groups and the transactional id of a request; the groups are None if it cannot be read."""
+    api = exchange.api
+    if api == "DeleteTopics" or (not descriptor(api).groups and api not in OF_TRANSACTIONS):
+        return (), ""
+    if api in _BEGIN_WITH_A_GROUP and (group := _first_group(exchange)) is not None:
+        return (group,), ""
+    fields = None if exchange.fault else fields_of(decode_request, api, exchange.api_version, exchange.frame)
+    if fields is None:
+        return None, ""
+    transactional_id = text(fields, "transactional_id") or text(fields, "v3_and_below_transactional_id")
+    return groups_of(api, fields), transactional_id
+
+
+def shows_missing_topics(exchange: Exchange, answer: bytes | None) -> bool:
+    """Return whether an answer names topics that do not exist yet, which concerns all groups."""
+    if exchange.api != SHOWS_MISSING:
+        return False
+    fields = fields_of(decode_response, exchange.api, exchange.api_version, answer)
+    return bool(waits_for_topics(fields or {}))
+
+
+def fields_of(decode: Callable[..., Decoded], api: str, version: int, payload: bytes | None) -> Fields | None:
+    """Return the fields of a message; None if it was not kept, or cannot be read."""
+    if payload is None:
+        return None
+    if len(payload) > _REMEMBERED_BYTES_MAX:
+        return _read_fields(decode, api, version, payload)
+    # Heartbeats repeat the same bytes except for the correlation id, so it is zeroed in the cache key.
+    begin = _CORRELATION_ID_AT if decode is decode_request else 0
+    anonymous = payload[:begin] + bytes(_SIZE_BYTES) + payload[begin + _SIZE_BYTES :]
+    return _remembered_fields(decode, api, version, anonymous)
+
+
+def _read_fields(decode: Callable[..., Decoded], api: str, version: int, payload: bytes) -> Fields | None:
+    try:
+        return plain_json(decode(api, version, payload, is_written_again=False).fields)
+    except WireError:
+        return None
+
+
+_remembered_fields: Final = lru_cache(maxsize=8_192)(_read_fields)
+
+
+@lru_cache(maxsize=1_024)
+def _has_flexible_header(api: str, version: int) -> bool | None:
+    """Return whether a request's header has tagged fields; None if there is no such version."""
+    try:
+        header = request_shape(api, version).header
+    except WireError:
+        return None
+    assert header is not None
+    return bool(header.__version__ >= _FLEXIBLE_HEADER)
+
+
+def _first_group(exchange: Exchange) -> str | None:
+    """Return the group at the start of a request; None if the whole request must be decoded to find it."""
+    payload = exchange.frame
+    is_flexible = _has_flexible_header(exchange.api, exchange.api_version)
+    if is_flexible is None:
+        return None
+    begin = _HEAD_BYTES + max(int.from_bytes(payload[8:_HEAD_BYTES], "big", signed=True), 0)
+    if not is_flexible:
+        size = int.from_bytes(payload[begin : begin + 2], "big", signed=True)
+        begin += 2
+    elif payload[begin : begin + 1] == b"\0" and payload[begin + 1 : begin + 2] < b"\x80":
+        size = int.from_bytes(payload[begin + 1 : begin + 2], "big") - 1
+        begin += 2
+    else:
+        return None
+    name = payload[begin : begin + size]
+    try:
+        return name.decode() if 0 < size == len(name) else None
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,142 @@
+"""Fields that no client reads, by API, answer and value: a difference in them is lenient.
+
+A row needs evidence from the clients that people use: kafka-clients with its Admin, librdkafka, franz-go. The
+id of a MEMBER_ID_REQUIRED and the rows of LeaveGroup are never among them: clients take the former, Java's
+Admin looks up the latter.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+
+from harness.diff.paths import unindexed, value_at
+
+_ERROR_CODE: Final = "error_code"
+_FINE: Final = frozenset(("NONE", None))
+_NULL_OR_EMPTY: Final = frozenset(("null", '""'))
+
+
+class When(Enum):
+    """In which answers nobody reads a field."""
+
+    ALWAYS = auto()
+    REFUSED = auto()
+    """In answers, and rows of answers, with an error, except MEMBER_ID_REQUIRED."""
+    LEFT = auto()
+    """In answers to a member that leaves, whose epoch is negative."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadField:
+    """A field that no client reads."""
+
+    api: str
+    """Kafka's name of the API; empty for all."""
+    field: str
+    """The path without indexes; for all APIs, its last part."""
+    when: When
+    evidence: str
+    values: frozenset[str] | None = None
+    """The values, as JSON, that clients take for the same; None for all."""
+
+    def covers(
+        self, api: str | None, field: str, texts: frozenset[str], answer: Mapping[str, object]
+    ) -> bool:
+        """Return whether nobody reads a field in an answer, or distinguishes its two values."""
+        if not self.api:
+            return field.rpartition(".")[2] == self.field
+        is_alike = self.values is None or texts <= self.values
+        return api == self.api and field == self.field and is_alike and self.applies(answer)
+
+    def applies(self, answer: Mapping[str, object]) -> bool:
+        """Return whether an answer, or a row of one, is of those in which nobody reads the field."""
+        error, epoch = answer.get(_ERROR_CODE), answer.get("member_epoch")
+        match self.when:
+            case When.ALWAYS:
+                return True
+            case When.REFUSED:
+                return error not in _FINE and error != "MEMBER_ID_REQUIRED"
+            case When.LEFT:
+                return error in _FINE and isinstance(epoch, int) and epoch < 0
+
+
+_HEARTBEATS: Final = (
+    "kafka-clients' AbstractHeartbeatRequestManager#onErrorResponse takes only code and message of an error; "
+    "what a leaving member learns is not used again; librdkafka's "
+    "rd_kafka_cgrp_handle_ConsumerGroupHeartbeat and franz-go's consumer_group_848.go end at the error"
+)
+_JOINS: Final = (
+    "kafka-clients' JoinGroupResponseHandler takes the member id of MEMBER_ID_REQUIRED alone, and nothing "
+    "else of an error; so do librdkafka's rd_kafka_cgrp_handle_JoinGroup and franz-go's joinAndSync"
+)
+_LOOKUPS: Final = (
+    "kafka-clients' FindCoordinatorResponseHandler, TransactionManager, and Admin's CoordinatorStrategy "
+    "make nodes of rows without an error alone; so do librdkafka's rd_kafka_cgrp_handle_FindCoordinator "
+    "and franz-go's loadCoordinators"
+)
+UNREAD: Final = (
+    UnreadField(
+        api="",
+        field="error_message",
+        when=When.ALWAYS,
+        evidence="prose for people; all three decide by the error code",
+    ),
+    *(
+        UnreadField(api=api, field="heartbeat_interval_ms", when=when, evidence=_HEARTBEATS)
+        for api in ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat")
+        for when in (When.REFUSED, When.LEFT)
+    ),
+    *(
+        UnreadField(api=api, field="member_id", when=When.REFUSED, evidence=_HEARTBEATS)
+        for api in ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat")
+    ),
+    *(
+        UnreadField(api="JoinGroup", field=field, when=When.REFUSED, evidence=_JOINS)
+        for field in ("member_id", "protocol_type", "protocol_name", "leader", "generation_id")
+    ),
+    *(
+        UnreadField(
+            api="SyncGroup",
+            field=field,
+            when=When.REFUSED,
+            evidence="all three end at the error before they look at protocol and assignment",
+        )
+        for field in ("protocol_type", "protocol_name", "assignment")
+    ),
+    *(
+        UnreadField(api="FindCoordinator", field=f"{parent}{field}", when=When.REFUSED, evidence=_LOOKUPS)
+        for parent in ("", "coordinators[].")
+        for field in ("node_id", "host", "port")
+    ),
+    *(
+        UnreadField(
+            api="OffsetFetch",
+            field=f"{parent}topics[].partitions[].metadata",
+            when=When.ALWAYS,
+            values=_NULL_OR_EMPTY,
+            evidence="kafka-clients' OffsetAndMetadata makes an empty text of null, librdkafka has a size of "
+            "0 for both, and franz-go's kadm dereferences to an empty text",
+        )
+        for parent in ("", "groups[].")
+    ),
+)
+"""All such fields, with the reason why nobody looks."""
+
+
+def is_unread(api: str | None, field: str | None, expected: str, actual: str, answer: object) -> bool:
+    """Return whether no client reads what differs.
+
+    Args:
+        api: Kafka's name of the API.
+        field: the path in the answer; None if the whole answer differs.
+        expected: the expected value as JSON.
+        actual: the target's.
+        answer: the target's answer: a mapping of its fields.
+    """
+    if field is None or not isinstance(answer, Mapping):
+        return False
+    place, texts = unindexed(field), frozenset((expected, actual))
+    row = value_at(answer, field.rpartition(".")[0])
+    whole = row if isinstance(row, Mapping) and _ERROR_CODE in row else answer
+    return any(each.covers(api, place, texts, whole) for each in UNREAD)

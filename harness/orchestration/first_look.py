@@ -1,0 +1,80 @@
+"""The first look at a run: the first unexpected difference is shown while the drive goes on.
+
+Conversations are judged by their scripts alone as they end, until one shows a difference that no entry
+expects. The judgement of the run, which knows the reference's answers too, finds that difference as well.
+"""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Final
+
+from harness.diff.expectations import SourcedEntry, apply_expectations
+from harness.diff.judge import TargetInfo, judge
+from harness.diff.repeats import is_accusation
+from harness.diff.target_pattern import is_reference
+from harness.orchestration.judging import EXTERNAL, broker_settings, read_expectations, target_info
+from harness.orchestration.plan import RunPlan
+from harness.report.model.phrases import shortened
+from harness.runner.watcher import Watcher
+from harness.scenario.fitting import fitted
+from harness.targets.base.interface import Lasting
+from harness.trace.events import Event
+from harness.trace.files import RunFolder
+from harness.verdict import Outcome
+
+_REASON_CHARACTERS: Final = 200
+
+
+@dataclass(kw_only=True)
+class FirstLook:
+    """Watches a drive for another watcher, and shows it the first unexpected difference."""
+
+    plan: RunPlan
+    folder: RunFolder
+    watcher: Watcher
+    _is_done: bool = field(default=False, init=False)
+    _events: dict[tuple[str, str], list[Event]] = field(default_factory=dict, init=False)
+    """The events of conversations that have not ended, by target and scenario."""
+    _infos: dict[str, TargetInfo] = field(default_factory=dict, init=False)
+
+    @cached_property
+    def _entries(self) -> tuple[SourcedEntry, ...]:
+        return read_expectations(self.plan.expectation_files, self.plan.catalogue)
+
+    def hear(self, event: Event) -> None:
+        """Keep an event until its conversation has ended; those of references are nobody's fault."""
+        if not self._is_done and not is_reference(event.target):
+            self._events.setdefault((event.target, event.scenario_id), []).append(event)
+
+    def target_says(self, target: str, text: str) -> None:
+        """Forward what a target's slow start is doing."""
+        self.watcher.target_says(target, text)
+
+    def drive_begins(self, target: str, scenario_count: int) -> None:
+        """Forward the number of scenarios that are about to run."""
+        self.watcher.drive_begins(target, scenario_count)
+
+    def scenario_ended(self, target: str, scenario_id: str) -> None:
+        """Forward that a scenario has ended, and judge it."""
+        self.watcher.scenario_ended(target, scenario_id)
+        events = self._events.pop((target, scenario_id), None)
+        if events and not self._is_done and (reason := self._accuses(target, scenario_id, events)):
+            self._is_done = True
+            self._events.clear()
+            found = f"first unexpected difference, not confirmed yet: {scenario_id}: {reason}"
+            self.watcher.target_says(target, Lasting(found))
+
+    def _accuses(self, target: str, scenario_id: str, events: list[Event]) -> str | None:
+        """Return what a conversation differs in that nobody expects, and that no slow machine excuses."""
+        if target not in self._infos:
+            self._infos[target] = target_info(self.folder, target)
+        info, script = self._infos[target], self.plan.scripts[scenario_id]
+        if info.spec.startswith(EXTERNAL) and self.plan.against is None:
+            script = fitted(script, broker_settings(self.folder, target))
+        judged = judge(script, info, events, None)
+        if judged.judgement.outcome != Outcome.DIVERGES or judged.starved is not None:
+            return None
+        today = datetime.now(UTC).date()
+        (judgement,) = apply_expectations([judged.judgement], {target: info}, self._entries, today).judgements
+        return shortened(judgement.reason, _REASON_CHARACTERS) if is_accusation(judgement) else None

@@ -1,0 +1,434 @@
+"""The changes that a client observes from one target to another: the one comparison of two sides.
+
+The answers of both are compared position by position in their canonical form. If Kafka's answer depends on
+chance and both give a permitted answer, nothing has changed.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from harness.diff.alignment import AnswerPosition, aligned, answers_by_position
+from harness.diff.baseline import delta
+from harness.diff.check import TargetTrace
+from harness.diff.model import Judgement
+from harness.diff.paths import is_within, unequal_leaves, unindexed
+from harness.diff.raw_difference import leaf_text
+from harness.report.model.phrases import links_in
+from harness.results.answer_impact import Contrast, FieldChange, consequence, deviation
+from harness.results.brokers import added_properties
+from harness.results.client_impact import WAYS
+from harness.results.status import ResultStatus, status_of
+from harness.scenario.script import Script
+from harness.targets.reference.target import reference_profile
+from harness.targets.reference.variants import COORDINATOR
+from harness.trace.embedded import canonical_fields
+from harness.trace.events import Event, EventKind, RunHeader
+from harness.trace.files import RunFolder
+from harness.trace.schema import parsed_json
+from harness.verdict import COMPARABLE, RIGHT
+from harness.wire.schema import API_NAMES
+
+UNKNOWN: Final = "unknown"
+"""The cause of a change whose cause is not known."""
+ADVERTISED: Final = "advertised versions"
+"""The cause if each side advertises the API versions of its release."""
+FLAKY: Final = "flaky"
+"""The cause if a side's result occurred once and not again: there need not be a change between releases."""
+_API_ROW: Final = re.compile(r"api_keys\[(\d+)\]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedRun:
+    """A run with all its recorded data."""
+
+    folder: RunFolder
+    header: RunHeader
+    scripts: Mapping[str, Script]
+    traces: Mapping[str, TargetTrace]
+    judgements: Mapping[tuple[str, str], Judgement]
+    """By target and scenario id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedTarget:
+    """A target of a run."""
+
+    loaded: LoadedRun
+    target: str
+
+    @property
+    def trace(self) -> TargetTrace:
+        """The target's trace."""
+        return self.loaded.traces[self.target]
+
+    @property
+    def oracle(self) -> TargetTrace | None:
+        """The trace of the target's oracle; a reference is its own oracle."""
+        return self.loaded.traces.get(self.trace.info.oracle or self.target)
+
+    @property
+    def label(self) -> str:
+        """The target's spec, its profile if the spec does not say it, and the run's id, for people."""
+        info = self.trace.info
+        profile = "" if info.profile in info.spec else f", {info.profile}"
+        return f"{info.spec}{profile} (run {self.loaded.header.run_id})"
+
+    def judgement(self, scenario_id: str) -> Judgement | None:
+        """Return the judgement of a scenario, if it was judged."""
+        return self.loaded.judgements.get((self.target, scenario_id))
+
+    def side(self) -> "Side":
+        """Return what a comparison needs besides answers."""
+        info = self.trace.info
+        return Side(
+            label=self.label,
+            spec=info.spec,
+            profile=info.profile,
+            api_ranges=api_ranges(self.loaded.folder, self.target),
+            judgements={
+                name: each for (target, name), each in self.loaded.judgements.items() if target == self.target
+            },
+        )
+
+
+def api_ranges(folder: RunFolder, target: str) -> Mapping[str, Sequence[int]]:
+    """Return the least and the greatest version that a target advertises, by API."""
+    found: Mapping[str, Sequence[int]] = parsed_json(
+        folder.read_headers(target)[0].api_ranges, where=f"API versions of {target}"
+    )
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientChange:
+    """One scenario that the two targets answer differently."""
+
+    scenario_id: str
+    title: str
+    source: str
+    api: str
+    """The API of the first answer that changed; `connection` if there was no API."""
+    api_version: int | None
+    step: int
+    actor: str | None
+    before_kind: str | None
+    """An `EventKind`, or None if the conversation had ended by then."""
+    after_kind: str | None
+    fields: tuple[FieldChange, ...]
+    """All fields that differ in that answer; none if only one side answered."""
+    answer_count: int
+    """The number of answers in the conversation that differ."""
+    before_outcome: str
+    after_outcome: str
+    delta: str
+    """How the judgement relates to the former one: a `harness.verdict.Delta`."""
+    behaviours: tuple[str, ...]
+    """Named behaviours that cause the change, if any were found."""
+    sources: tuple[str, ...]
+    """Where Kafka decides each of these behaviours."""
+    known_as: tuple[str, ...]
+    """KAFKA-numbers and KIPs that the scenario is about."""
+    before_note: str | None = None
+    """What happened instead of an answer, in words."""
+    after_note: str | None = None
+    is_flaky: bool = False
+    """Whether a side's result occurred once and not again."""
+    also: tuple["ClientChange", ...] = ()
+    """The same scenario at later answers, each caused by further behaviours than the answers before."""
+
+    @property
+    def contrast(self) -> Contrast:
+        """The first answer that changed."""
+        return Contrast(
+            api=self.api, before_kind=self.before_kind, after_kind=self.after_kind, fields=self.fields
+        )
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The most specific behaviours: all but a different coordinator, unless that is the only one."""
+        return tuple(name for name in self.behaviours if name != COORDINATOR) or self.behaviours
+
+    @property
+    def cause(self) -> str:
+        """The cause: named behaviours, else the issues that the scenario is about, else `unknown`."""
+        if self.is_flaky:
+            return FLAKY
+        named = ", ".join(self.named) or ", ".join(self.known_as)
+        if not named and self.api == "ApiVersions" and {self.before_outcome, self.after_outcome} <= RIGHT:
+            return ADVERTISED
+        return named or UNKNOWN
+
+    @property
+    def deviation(self) -> str:
+        """The deviation in a few words."""
+        return deviation(self.contrast)
+
+    @property
+    def consequence(self) -> str:
+        """What the changed answer means to a client, and how the coordinators differ if that is the cause."""
+        way = WAYS.get(self.deviation, "") if self.named == (COORDINATOR,) else ""
+        return f"{way} {consequence(self.contrast)}".strip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """Scenarios that could run on one side only, for one reason."""
+
+    reason: str
+    scenarios: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two targets, compared."""
+
+    before: str
+    after: str
+    profiles: tuple[str, str]
+    """The releases that the two are compared with."""
+    changes: tuple[ClientChange, ...]
+    """By API, then by scenario."""
+    same_count: int
+    newly_run: tuple[LeftOut, ...]
+    """Scenarios of both runs that could run only on the latter, by what the former lacks."""
+    run_no_more: tuple[LeftOut, ...]
+    """Scenarios of both runs that could run only on the former, by what the latter lacks."""
+    only_after: tuple[str, ...] = ()
+    """Scenarios that only the latter's run has."""
+    only_before: tuple[str, ...] = ()
+    """Scenarios that only the former's run has."""
+    rewritten: tuple[str, ...] = ()
+    """Scenarios whose scripts differ between the two sides; these are not compared."""
+    is_explained: bool = False
+    """Whether named behaviours were looked for."""
+    is_judgement: bool = False
+    """Whether the former is the latter's reference, so that every difference is the latter's fault."""
+    gained: frozenset[str] = frozenset()
+    """Named behaviours that the latter has and the former does not have."""
+    lost: frozenset[str] = frozenset()
+    """Named behaviours that the former has and the latter does not have."""
+    api_ranges: tuple[Mapping[str, Sequence[int]], Mapping[str, Sequence[int]]] = ({}, {})
+    """The least and the greatest version by API, as each side advertises them."""
+    specs: tuple[str, ...] = ()
+    """Specs of the targets on which a scenario reproduces the change."""
+    added: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By scenario id: properties that brokers had in either run but the scenario did not ask for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """What a comparison needs of a target besides its answers."""
+
+    label: str
+    spec: str
+    profile: str
+    api_ranges: Mapping[str, Sequence[int]]
+    judgements: Mapping[str, Judgement]
+    """By scenario id."""
+
+    @property
+    def ran(self) -> frozenset[str]:
+        """The scenarios that the target could run."""
+        return frozenset(name for name, each in self.judgements.items() if each.outcome in COMPARABLE)
+
+    @property
+    def behaviours(self) -> frozenset[str]:
+        """The named behaviours of the release that is its profile."""
+        return frozenset(each.name.lower() for each in reference_profile(self.profile).behaviours)
+
+
+def changes(before: ComparedTarget, after: ComparedTarget) -> Comparison:
+    """Compare two targets, scenario by scenario; causes are not looked for."""
+    scripts = before.loaded.scripts
+    common = {name for name in scripts if name in after.loaded.scripts}
+    rewritten = {name for name in common if scripts[name].digest() != after.loaded.scripts[name].digest()}
+    one, other = before.side(), after.side()
+    both = [name for name in scripts if name in (one.ran & other.ran & common) - rewritten]
+    found = [change for name in both if (change := change_of(scripts[name], before, after)) is not None]
+    is_judgement = is_measure_of(before, after)
+    return replace(
+        compared(one, other, found, common=common, same_count=len(both) - len(found)),
+        only_after=tuple(sorted(other.ran - common)),
+        only_before=tuple(sorted(one.ran - common)),
+        rewritten=tuple(sorted(rewritten)),
+        is_judgement=is_judgement,
+        specs=tuple(
+            dict.fromkeys(side.trace.info.spec for side in ((after,) if is_judgement else (before, after)))
+        ),
+        added=_added(before, after),
+    )
+
+
+def compared(
+    before: Side, after: Side, found: Sequence[ClientChange], *, common: Collection[str], same_count: int
+) -> Comparison:
+    """Return the comparison of two sides whose changes are known.
+
+    Args:
+        before: the former side.
+        after: the latter side.
+        found: the changes.
+        common: the scenarios of both.
+        same_count: how many of these both answer alike.
+    """
+    return Comparison(
+        before=before.label,
+        after=after.label,
+        profiles=(before.profile, after.profile),
+        changes=tuple(sorted(found, key=lambda change: (change.api, change.scenario_id))),
+        same_count=same_count,
+        newly_run=_left_out((after.ran - before.ran).intersection(common), before),
+        run_no_more=_left_out((before.ran - after.ran).intersection(common), after),
+        gained=after.behaviours - before.behaviours,
+        lost=before.behaviours - after.behaviours,
+        api_ranges=(before.api_ranges, after.api_ranges),
+        specs=(before.spec, after.spec),
+    )
+
+
+def _added(before: ComparedTarget, after: ComparedTarget) -> Mapping[str, Mapping[str, str]]:
+    """Return, by scenario id, properties that brokers of either side had but the scenario did not ask for."""
+    found: dict[str, dict[str, str]] = {}
+    for side in (before, after):
+        for (target, scenario_id), added in added_properties(side.loaded.folder).items():
+            if target == side.target:
+                found.setdefault(scenario_id, {}).update(added)
+    return found
+
+
+def is_measure_of(before: ComparedTarget, after: ComparedTarget) -> bool:
+    """Return whether a target is compared with its own reference."""
+    return before.loaded is after.loaded and before.target == after.trace.info.oracle
+
+
+def _left_out(names: Collection[str], side: Side) -> tuple[LeftOut, ...]:
+    """Return the reasons why some scenarios could not run on a side, the most frequent first."""
+    found: dict[str, list[str]] = {}
+    for name in sorted(names):
+        judgement = side.judgements.get(name)
+        found.setdefault("was not run" if judgement is None else judgement.reason, []).append(name)
+    return tuple(
+        LeftOut(reason=reason, scenarios=tuple(scenarios))
+        for reason, scenarios in sorted(found.items(), key=lambda each: -len(each[1]))
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ChangedAnswer:
+    """A position at which two conversations differ."""
+
+    before: Event | None
+    after: Event | None
+    fields: tuple[FieldChange, ...]
+
+    @property
+    def event(self) -> Event:
+        found = self.after or self.before
+        assert found is not None, "one of them answered"
+        return found
+
+
+def change_of(
+    script: Script, before: ComparedTarget, after: ComparedTarget, *, since: int = 0
+) -> ClientChange | None:
+    """Return what changed in a scenario from a given step on; None if nothing did."""
+    judged = before.judgement(script.id), after.judgement(script.id)
+    assert judged[0] is not None
+    assert judged[1] is not None
+    are_right = {judged[0].outcome, judged[1].outcome} <= RIGHT
+    chance = _left_to_chance(script.id, before, after) if are_right else {}
+    if is_measure_of(before, after) and judged[1].first_step is not None:
+        # The checker found everything before the finding permitted.
+        since = max(since, judged[1].first_step)
+    places = [place for place in _places(script.id, before, after, chance) if place.event.step >= since]
+    return _reported(script, places, judged[0], judged[1]) if places else None
+
+
+def _reported(
+    script: Script, places: Sequence[_ChangedAnswer], before: Judgement, after: Judgement
+) -> ClientChange:
+    first = places[0]
+    return ClientChange(
+        scenario_id=script.id,
+        title=script.title,
+        source=script.source,
+        api=first.event.api or "connection",
+        api_version=first.event.api_version,
+        step=first.event.step,
+        actor=first.event.actor,
+        before_kind=first.before.kind if first.before else None,
+        after_kind=first.after.kind if first.after else None,
+        fields=first.fields,
+        answer_count=len(places),
+        before_outcome=before.outcome,
+        after_outcome=after.outcome,
+        delta=delta(after, before).value,
+        behaviours=(),
+        sources=(),
+        known_as=links_in(f"{script.source} {script.title} {script.notes}"),
+        before_note=first.before.note if first.before else None,
+        after_note=first.after.note if first.after else None,
+        is_flaky=ResultStatus.FLAKY in (status_of(before), status_of(after)),
+    )
+
+
+def _places(
+    scenario_id: str,
+    before: ComparedTarget,
+    after: ComparedTarget,
+    chance: Mapping[AnswerPosition, Sequence[str]],
+) -> Iterator[_ChangedAnswer]:
+    sides = [side.trace.events.get(scenario_id, ()) for side in (before, after)]
+    for pair in aligned(*sides):
+        if pair.answer is None or pair.is_equal:
+            continue
+        one, other = pair.event, pair.other
+        are_answers = one is not None and other is not None and one.kind == other.kind == EventKind.RESPONSE
+        fields: tuple[FieldChange, ...] = ()
+        if one is not None and other is not None and are_answers:
+            fields = changed_fields(one.canonical, other.canonical, chance.get(pair.position, ()))
+        if fields or not are_answers:
+            yield _ChangedAnswer(before=one, after=other, fields=fields)
+
+
+def changed_fields(
+    before: str | None, after: str | None, chance: Sequence[str] = ()
+) -> tuple[FieldChange, ...]:
+    """Return the fields that differ between two answers in canonical form, but for those left to chance."""
+    answers = canonical_fields(before), canonical_fields(after)
+    names = _names_in(answers[1])
+    return tuple(
+        FieldChange(path=_with_name(path, names), before=leaf_text(was), after=leaf_text(became))
+        for path, was, became in unequal_leaves(*answers)
+        if not any(is_within(unindexed(path), declared) for declared in chance)
+    )
+
+
+def _names_in(answer: Mapping[str, object]) -> Sequence[str]:
+    """Return the names of the APIs that an answer lists; they say more than their positions in it."""
+    rows = answer.get("api_keys")
+    keys = [row.get("api_key") for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+    return [API_NAMES.get(key, str(key)) if isinstance(key, int) else str(key) for key in keys]
+
+
+def _with_name(path: str, names: Sequence[str]) -> str:
+    found = _API_ROW.match(path)
+    if found is None or int(found[1]) >= len(names):
+        return path
+    return f"api_keys[{names[int(found[1])]}]{path[found.end() :]}"
+
+
+def _left_to_chance(
+    scenario_id: str, before: ComparedTarget, after: ComparedTarget
+) -> dict[AnswerPosition, list[str]]:
+    """Return the fields that either reference declares to depend on chance, by the answer's position."""
+    found: dict[AnswerPosition, list[str]] = {}
+    for side in (before, after):
+        if side.oracle is None:
+            continue
+        for position, event in answers_by_position(side.oracle.events.get(scenario_id, ())).items():
+            for declared in parsed_json(event.permitted or "[]", where=f"`permitted` of {scenario_id}"):
+                found.setdefault(position, []).append(unindexed(declared["field"]))
+    return found

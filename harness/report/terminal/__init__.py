@@ -1,1 +1,0 @@
-"""The output on a terminal when a run has ended."""

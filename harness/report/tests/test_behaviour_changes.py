@@ -1,0 +1,211 @@
+"""Which scenarios two neighbouring targets of a run answer differently, on runs small enough to be read."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.diff.model import Attribution, Difference, Judgement
+from harness.report.model.behaviour_changes import BehaviourChange, behaviour_changes
+from harness.report.model.run_data import by_place
+from harness.report.model.steps import StepTable
+from harness.tests.spark_records import (
+    DIFFERENCE,
+    EVENT,
+    JUDGEMENT,
+    KAFKA,
+    REFERENCE,
+    RUN,
+    write_run,
+)
+from harness.trace.events import Event, EventKind, TraceHeader
+from harness.trace.files import write_records
+
+OLD, MIDDLE, NEW = "kafka-2.8.2", "kafka-3.9.2", "kafka-4.4.0"
+ORDER = (OLD, MIDDLE, NEW)
+HEADERS = [
+    *(
+        replace(KAFKA, target=name, spec=name.replace("-", ":"), oracle=f"reference-{name[6:]}")
+        for name in ORDER
+    ),
+    *(replace(REFERENCE, target=f"reference-{name[6:]}") for name in ORDER),
+]
+REFUSED = '{"error_code":"UNKNOWN_MEMBER_ID","throttle_time_ms":0}'
+GRANTED = '{"error_code":"NONE","throttle_time_ms":0}'
+
+
+def answer(target: str, canonical: str, **changes: object) -> Event:
+    return replace(EVENT, target=target, canonical=canonical, digest=canonical, **changes)  # type: ignore[arg-type]  # of an event
+
+
+def with_oracle(target: str, canonical: str, oracle: str | None = None) -> list[Event]:
+    """An answer, and its reference's, which is the same unless told otherwise."""
+    return [answer(target, canonical), answer(f"reference-{target[6:]}", oracle or canonical)]
+
+
+def judged(target: str, outcome: str = "conforms", **changes: object) -> Judgement:
+    oracle = f"reference-{target[6:]}"
+    return replace(JUDGEMENT, target=target, oracle=oracle, outcome=outcome, **changes)  # type: ignore[arg-type]  # of a judgement
+
+
+def changes(
+    tmp_path: Path,
+    events: Sequence[Event],
+    judgements: Sequence[Judgement],
+    *,
+    targets: Sequence[str] = ("reference-4.4.0", *ORDER),
+    headers: Sequence[TraceHeader] = HEADERS,
+    differences: Sequence[Difference] = (),
+    attributions: Sequence[Attribution] = (),
+) -> list[BehaviourChange]:
+    run = replace(RUN, targets=tuple(targets))
+    folder = write_run(tmp_path, run=run, headers=headers, events=events)
+    write_records(folder.attributions, attributions)
+    steps = StepTable(folder, judgements)
+    return list(behaviour_changes(folder, judgements, by_place(differences), steps))
+
+
+def test_answers_that_stay_the_same_are_no_change(tmp_path: Path) -> None:
+    events = [event for name in ORDER for event in with_oracle(name, GRANTED)]
+
+    assert changes(tmp_path, events, [judged(name) for name in ORDER]) == []
+
+
+def test_a_change_hears_of_the_first_version_that_has_it(tmp_path: Path) -> None:
+    events = [*with_oracle(OLD, GRANTED), *with_oracle(MIDDLE, REFUSED), *with_oracle(NEW, REFUSED)]
+
+    (row,) = changes(tmp_path, events, [judged(name) for name in ORDER])
+
+    assert (row.from_target, row.to_target, row.step_count) == (OLD, MIDDLE, 1)
+    assert [each and each.canonical for each in (row.before, row.after)] == [GRANTED, REFUSED]
+    assert (row.answer.step, row.answer.api, row.is_explained) == (0, "Heartbeat", True)
+
+
+def test_changes_of_a_scenario_are_in_the_order_of_versions(tmp_path: Path) -> None:
+    events = [*with_oracle(OLD, GRANTED), *with_oracle(MIDDLE, REFUSED), *with_oracle(NEW, GRANTED)]
+
+    found = changes(tmp_path, events, [judged(name) for name in ORDER])
+
+    assert [row.to_target for row in found] == [MIDDLE, NEW]
+
+
+def test_how_often_a_version_was_polled_is_no_change(tmp_path: Path) -> None:
+    asks = [
+        replace(event, kind=EventKind.REQUEST.value) for name in ORDER for event in with_oracle(name, GRANTED)
+    ]
+    polled = answer(OLD, REFUSED, sequence=1, kind=EventKind.POLL.value)
+    again = replace(asks[0], sequence=2)
+    answers = [replace(event, sequence=3) for name in ORDER for event in with_oracle(name, GRANTED)]
+
+    assert changes(tmp_path, [*asks, polled, again, *answers], [judged(name) for name in ORDER]) == []
+
+
+@pytest.mark.parametrize("outcome", ["not applicable", "indeterminate", "harness error"])
+def test_a_version_with_which_nothing_could_be_run_is_passed_over(tmp_path: Path, outcome: str) -> None:
+    events = [*with_oracle(OLD, GRANTED), *with_oracle(NEW, REFUSED)]
+
+    (row,) = changes(tmp_path, events, [judged(OLD), judged(MIDDLE, outcome), judged(NEW)])
+
+    assert (row.from_target, row.to_target) == (OLD, NEW)
+
+
+def test_the_reference_is_no_neighbour_in_process_and_is_one_over_tcp(tmp_path: Path) -> None:
+    events = [*with_oracle(OLD, GRANTED), *with_oracle(NEW, REFUSED)]
+    judgements = [judged(OLD), judged(NEW)]
+
+    def pairs(spec: str) -> list[str]:
+        headers = [replace(HEADERS[0], spec=spec), *HEADERS[1:]]
+        found = changes(tmp_path / spec, events, judgements, targets=ORDER, headers=headers)
+        return [row.from_target for row in found]
+
+    assert pairs("reference-tcp:2.8") == [OLD]
+    assert pairs("reference:2.8") == []
+
+
+def test_what_chance_decides_is_no_change(tmp_path: Path) -> None:
+    events = [*with_oracle(OLD, GRANTED, oracle=GRANTED), *with_oracle(MIDDLE, REFUSED, oracle=GRANTED)]
+
+    assert changes(tmp_path, events, [judged(OLD), judged(MIDDLE)]) == []
+
+
+@pytest.mark.parametrize(("expectation", "is_explained"), [("unexpected", False), ("expected", True)])
+def test_a_difference_from_the_reference_explains_a_change_only_if_it_was_foreseen(
+    tmp_path: Path, expectation: str, *, is_explained: bool
+) -> None:
+    events = [*with_oracle(OLD, GRANTED, oracle=GRANTED), *with_oracle(MIDDLE, REFUSED, oracle=GRANTED)]
+
+    (row,) = changes(
+        tmp_path,
+        events,
+        [judged(OLD), judged(MIDDLE, "diverges", expectation=expectation)],
+        differences=[replace(DIFFERENCE, target=MIDDLE)],
+    )
+
+    assert (row.is_explained, row.to_outcome) == (is_explained, "diverges")
+
+
+def test_an_answer_that_no_longer_comes_is_a_change(tmp_path: Path) -> None:
+    silent = answer(MIDDLE, "", kind=EventKind.NO_ANSWER.value, raw=None)
+
+    (row,) = changes(tmp_path, [*with_oracle(OLD, GRANTED), silent], [judged(OLD), judged(MIDDLE)])
+
+    assert [each and each.kind for each in (row.before, row.after)] == ["response", "no answer"]
+
+
+def test_a_conversation_that_ends_sooner_is_a_change(tmp_path: Path) -> None:
+    more = answer(OLD, GRANTED, step=1, sequence=1)
+
+    (row,) = changes(
+        tmp_path,
+        [*with_oracle(OLD, GRANTED), more, *with_oracle(MIDDLE, GRANTED)],
+        [judged(OLD), judged(MIDDLE)],
+    )
+
+    assert (row.answer.step, row.after) == (1, None)
+
+
+def test_requests_are_no_behaviour(tmp_path: Path) -> None:
+    asked = [answer(name, name, kind=EventKind.REQUEST.value, sequence=1) for name in (OLD, MIDDLE)]
+    events = [*with_oracle(OLD, GRANTED), *with_oracle(MIDDLE, GRANTED), *asked]
+
+    assert changes(tmp_path, events, [judged(OLD), judged(MIDDLE)]) == []
+
+
+def test_a_change_carries_the_behaviours_it_is_attributed_to(tmp_path: Path) -> None:
+    events = [*with_oracle(OLD, GRANTED), *with_oracle(MIDDLE, REFUSED)]
+    attributions = [
+        Attribution(
+            run_id="run-1",
+            scenario_id=EVENT.scenario_id,
+            from_oracle="reference-2.8.2",
+            to_oracle="reference-3.9.2",
+            step=step,
+            behaviours=tuple(named),
+            sources=tuple(named.values()),
+            decisive=(),
+            code="",
+        )
+        for step, named in enumerate(({"B": "KAFKA-1", "C": "KAFKA-2"}, {"A": "KAFKA-3", "B": "KAFKA-1"}, {}))
+    ]
+
+    (row,) = changes(tmp_path, events, [judged(OLD), judged(MIDDLE)], attributions=attributions)
+
+    assert (row.behaviours, row.sources) == (("A", "B", "C"), ("KAFKA-3", "KAFKA-1", "KAFKA-2"))
+
+
+def test_a_target_that_all_are_compared_with_is_a_neighbour_itself(tmp_path: Path) -> None:
+    headers = [replace(header, oracle=None if header.target == OLD else OLD) for header in HEADERS[:2]]
+    alone = replace(judged(OLD), oracle=None)
+    compared = replace(judged(MIDDLE, "diverges", expectation="unexpected"), oracle=OLD)
+
+    (row,) = changes(
+        tmp_path,
+        [answer(OLD, GRANTED), answer(MIDDLE, REFUSED)],
+        [alone, compared],
+        targets=ORDER[:2],
+        headers=headers,
+        differences=[replace(DIFFERENCE, target=MIDDLE)],
+    )
+
+    assert (row.from_target, row.to_target, row.is_explained) == (OLD, MIDDLE, False)

@@ -1,0 +1,88 @@
+"""Who may have ended a broker: what conversations with it sent and heard last.
+
+The request that ends a broker is one of the last that it got. So the requests without an answer come first,
+the newest before the others, and then the last ones that were answered, or whose connection was closed.
+"""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from harness.scenario.script import Script, step_text
+from harness.trace.events import TARGET_LOST, Event, EventKind
+
+ENDED_COUNT: Final = 10
+"""How many of the last answers and closes are suspicious, beside the requests without an answer."""
+
+
+_CAME: Final = frozenset((EventKind.RESPONSE, EventKind.MALFORMED, EventKind.POLL, EventKind.CLOSED))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """A conversation that may have ended the broker."""
+
+    scenario_id: str
+    what: str
+    """Its last request, and what became of it."""
+
+    def __str__(self) -> str:
+        return f"{self.scenario_id}, {self.what}"
+
+
+@dataclass(slots=True, kw_only=True)
+class _Last:
+    """The last request of a conversation, and what came of it."""
+
+    step: int
+    text: str
+    sent_s: float
+    came: str | None = None
+    came_s: float = 0.0
+
+
+@dataclass(slots=True)
+class LastWords:
+    """The last request of each conversation with one broker, until the first connection that its end cut."""
+
+    clock: Callable[[], float] = time.monotonic
+    _last: OrderedDict[str, _Last] = field(default_factory=OrderedDict)
+    _closed: dict[str, float] = field(default_factory=dict)
+    """When each conversation last found a connection closed."""
+    _lost_s: float | None = None
+
+    def hear(self, script: Script, event: Event) -> None:
+        """Take note of an event of a conversation."""
+        now_s = self.clock()
+        if event.kind == EventKind.REQUEST:
+            text = step_text(script.steps[event.step]).split(",", 1)[0]
+            self._last[script.id] = _Last(step=event.step, text=text, sent_s=now_s)
+            self._last.move_to_end(script.id)
+        elif event.kind in _CAME and script.id in self._last:
+            if event.kind == EventKind.CLOSED:
+                self._closed[script.id] = now_s
+            self._last[script.id].came, self._last[script.id].came_s = event.kind, now_s
+        elif (event.note or "").startswith(TARGET_LOST):
+            # The conversation found its connection closed before it asked what had become of the broker.
+            lost_s = self._closed.get(script.id, now_s)
+            self._lost_s = lost_s if self._lost_s is None else min(self._lost_s, lost_s)
+
+    def suspects(self) -> tuple[Suspect, ...]:
+        """Return who may have ended the broker, the most suspicious first."""
+        lost_s = self.clock() if self._lost_s is None else self._lost_s
+        sent = [(name, each) for name, each in reversed(self._last.items()) if each.sent_s <= lost_s]
+        waiting = [one for one in sent if one[1].came is None or one[1].came_s >= lost_s]
+        ended = sorted((one for one in sent if one not in waiting), key=lambda one: -one[1].came_s)
+        return tuple(
+            Suspect(scenario_id=name, what=_what(each, lost_s))
+            for name, each in waiting + ended[:ENDED_COUNT]
+        )
+
+
+def _what(last: _Last, lost_s: float) -> str:
+    sent = f"step {last.step} ({last.text}), sent {(lost_s - last.sent_s) * 1000:.0f} ms before"
+    if last.came is None or last.came_s >= lost_s:
+        return f"{sent}, not answered"
+    return f"{sent}, {last.came} {(lost_s - last.came_s) * 1000:.0f} ms before"
