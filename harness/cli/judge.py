@@ -92,7 +92,7 @@ _KEPT: Final = 4
 _IN_PAGES: Final = "judged.json"
 """The file with the results, beside the pages."""
 
-
+_NO_END: Final = "this tap has not ended in order, so no invariants were checked: `tap --finish` ends it"
 _CAUSES: Final = 20
 """Rows for the causes of refusals."""
 
@@ -185,9 +185,11 @@ def _checked(folders: Sequence[RunFolder], writer: Writer) -> list[ExitCode]:
     checked: list[RunFolder] = []
     for folder in folders:
         kind = run_kind(folder.path)
-        is_later = kind is not RunKind.SUITES and folder.read_footer() is None
-        if kind in (RunKind.CLIENTS, RunKind.SOAK) or is_later:
-            continue  # Clients were checked as they ended, and a tap that was killed has no trace yet.
+        if kind in (RunKind.CLIENTS, RunKind.SOAK):
+            continue  # Clients were checked as they ended.
+        if kind is RunKind.TAP and folder.read_footer() is None:
+            writer.say(f"{folder.path}: {_NO_END}")
+            continue
         refuse_cut_short(folder)
         checked.append(folder)
         found += check_run(folder)

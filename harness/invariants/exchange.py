@@ -146,8 +146,8 @@ class Exchange:
         if self.fault == NOT_WHOLE or not 0 < len(self.frame) < _WHOLE_BYTES_MAX:
             return False
         # Processes of clients check what they see, too, and need no codecs.
-        from harness.wire.codec import decode_request  # noqa: PLC0415
-        from harness.wire.errors import WireError  # noqa: PLC0415
+        from harness.wire.codec import decode_request  # noqa: PLC0415 - as said
+        from harness.wire.errors import WireError  # noqa: PLC0415 - likewise
 
         try:
             decode_request(self.api, self.api_version, self.frame, is_written_again=False, may_go_on=True)

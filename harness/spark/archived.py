@@ -1,8 +1,10 @@
 """Read an archive of runs into one DataFrame for each kind of record: explicit schemas, no joins."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
+from typing import Final
 
 import pyarrow as pa  # type: ignore[import-untyped]  # Arrow has no annotations
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
@@ -14,6 +16,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from harness.spark.archive import CONVERSATION_SCHEMA, CONVERSATIONS, KINDS, RARE, Archive
 from harness.spark.arrow_schemas import arrow_schema, completed_table
 from harness.trace.schema import columns
+
+_GLOB: Final = re.compile(r"[\\{}\[\]*?]")
+"""Characters that Spark would interpret as a pattern in a path to read."""
 
 
 class Archived:
@@ -64,7 +69,7 @@ class Archived:
         return self._spark.createDataFrame(table.combine_chunks())
 
     def _parquet(self, files: Sequence[Path], schema: pa.Schema) -> DataFrame:
-        paths = [hadoop_path(file) for file in files]
+        paths = [_GLOB.sub(r"\\\g<0>", hadoop_path(file)) for file in files]
         return self._spark.read.schema(from_arrow_schema(schema)).parquet(*paths)
 
 

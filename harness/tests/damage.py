@@ -133,7 +133,9 @@ VERBS: Final[Mapping[str, Verb]] = {
         says="no history: the archive",
         needs_spark=True,
     ),
-    "tap: judge": Verb(damaged=RUN, line=lambda run, _: ("judge", run)),
+    "tap: judge": Verb(
+        damaged=RUN, line=lambda run, _: ("judge", run), says="this tap has not ended in order"
+    ),
     "tap: report": Verb(damaged=RUN, line=lambda run, _: ("report", run), writes=(f"{RUN}/index.html",)),
     "tap: finish": Verb(damaged=RUN, line=lambda run, _: ("tap", "--finish", run)),
     "clients: judge": Verb(damaged="clients", line=lambda run, _: ("judge", run)),

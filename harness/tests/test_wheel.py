@@ -102,6 +102,7 @@ def test_a_basic_installation_gives_a_verdict_and_names_the_extra_that_is_missin
     assert (code, "Every result was expected." in said) == (0, True), said
     assert (tmp_path / "reports" / "one" / "index.html").is_file()
 
+    (tmp_path / "broker.pcap").write_bytes(bytes.fromhex("d4c3b2a1"))
     lacking = {
         ("clients", "--target", "reference-tcp"): "clients",
         ("run", "--target", "container:apache/kafka:4.3.1", SCENARIO): "containers",

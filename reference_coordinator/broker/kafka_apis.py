@@ -79,6 +79,8 @@ class KafkaApis:
     ) -> None:
         self.cluster = ClusterState() if cluster is None else cluster
         """The state that it shares with the other brokers."""
+        if not profile.has(Behaviour.EMPTIED_SIMPLE_GROUP_STAYS):
+            self.cluster.log.keeps_emptied_groups = False
         self.broker = Broker(
             node=node,
             ranges=served_ranges(profile, previews=config.unstable_api_versions_enable),

@@ -94,6 +94,8 @@ class _Plan:
     gone: dict[GroupId, int] = field(default_factory=dict)
     """The offset of the tombstone that left nothing of a group."""
     groups: dict[GroupId, _Group] = field(default_factory=dict)
+    keeps_emptied: bool = True
+    """Whether a simple group stays that has lost its last offset."""
     pending: dict[ProducerId, list[tuple[_Group, _Key]]] = field(default_factory=dict)
 
     def is_open(self, batch: LogBatch) -> bool:
@@ -108,9 +110,14 @@ class _Plan:
         return key is not None and offset not in self.makers and self.last_offsets.get(key, -1) > after
 
 
-def compacted(batches: Sequence[LogBatch]) -> list[LogBatch]:
-    """Return the batches that a loader needs, oldest first."""
-    plan = _plan(batches)
+def compacted(batches: Sequence[LogBatch], *, keeps_emptied: bool = True) -> list[LogBatch]:
+    """Return the batches that a loader needs, oldest first.
+
+    Args:
+        batches: all batches.
+        keeps_emptied: whether the loader knows a simple group that has lost its last offset.
+    """
+    plan = _plan(batches, keeps_emptied=keeps_emptied)
     needed_markers = {
         plan.end_of[batch.base_offset]
         for batch in batches
@@ -159,8 +166,8 @@ def _remaining(batch: LogBatch, plan: _Plan) -> LogBatch | None:
     return replace(batch, records=records, offsets=offsets)
 
 
-def _plan(batches: Sequence[LogBatch]) -> _Plan:
-    plan = _Plan()
+def _plan(batches: Sequence[LogBatch], *, keeps_emptied: bool) -> _Plan:
+    plan = _Plan(keeps_emptied=keeps_emptied)
     open_batches: dict[ProducerId, list[LogBatch]] = {}
     for batch in batches:
         if batch.producer is None:
@@ -185,8 +192,7 @@ def _read(record: CoordinatorRecord, offset: int, plan: _Plan, *, takes_effect: 
         return
     group = plan.groups.setdefault(record.group_id, _Group())
     if isinstance(record, GroupMetadataTombstone) and group.leaves_nothing:
-        plan.gone[record.group_id] = offset
-        del plan.groups[record.group_id]
+        _end(record, offset, plan)
         return
     if isinstance(record, OffsetCommitRecord | OffsetCommitTombstone):
         key: _Key | None = _read_offset(record, group, plan)
@@ -199,6 +205,15 @@ def _read(record: CoordinatorRecord, offset: int, plan: _Plan, *, takes_effect: 
         plan.keys[offset] = key
         if takes_effect:
             plan.last_offsets[key] = offset
+    is_simple = not group.group_type and not plan.keeps_emptied
+    if isinstance(record, OffsetCommitTombstone) and is_simple and group.leaves_nothing:
+        _end(record, offset, plan)
+
+
+def _end(tombstone: OffsetCommitTombstone | GroupMetadataTombstone, offset: int, plan: _Plan) -> None:
+    """Forget a group of which a tombstone leaves nothing."""
+    plan.gone[tombstone.group_id] = offset
+    del plan.groups[tombstone.group_id]
 
 
 def _read_marker(marker: EndTransactionMarker, plan: _Plan) -> None:

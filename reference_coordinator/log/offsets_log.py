@@ -78,7 +78,7 @@ class _PartitionLog:
     """The number of batches counted in `measured_bytes`."""
     measured_bytes: int = 0
 
-    def add(self, batches: Iterable[LogBatch]) -> None:
+    def add(self, batches: Iterable[LogBatch], *, keeps_emptied: bool) -> None:
         """Add batches; compact the log once up to half of it may have been overwritten.
 
         Kafka compacts full segments of which half was overwritten. No reader relies on overwritten records.
@@ -87,7 +87,7 @@ class _PartitionLog:
         self.batches.extend(added)
         self.amount += amount_of(added)
         if self.amount.reaches(self.compacted_from):
-            self.batches = compacted(self.batches)
+            self.batches = compacted(self.batches, keeps_emptied=keeps_emptied)
             self.amount = amount_of(self.batches)
             self.compacted_from = _COMPACTED_FROM.or_more(self.amount + self.amount)
             self.compactions += 1
@@ -106,6 +106,8 @@ class OffsetsLog:
     def __init__(self, store: RecordStore | None = None) -> None:
         """Create the log from a store, or empty and without a store."""
         self._store = store
+        self.keeps_emptied_groups = True
+        """Whether loaders know a simple group that has lost its last offset. Set before anything is written."""
         self._partitions: dict[int, _PartitionLog] = {}
         self._producers: dict[_PartitionOfProducer, ProducerState] = {}
         for partition, stored in sorted(store.load().items()) if store else ():
@@ -142,7 +144,7 @@ class OffsetsLog:
         """
         assert self._store is None, "a store has what a coordinator writes, and nothing else"
         found = self._partition(partition)
-        found.add(added.batches)
+        found.add(added.batches, keeps_emptied=self.keeps_emptied_groups)
         found.end_offset = added.end_offset
         found.unreadable = found.unreadable or added.unreadable
         found.external_count += 1
@@ -276,7 +278,7 @@ class OffsetsLog:
                 return Errors.KAFKA_STORAGE_ERROR
             except UnwritableBatchError:
                 return Errors.UNKNOWN_SERVER_ERROR
-        found.add((batch,))
+        found.add((batch,), keeps_emptied=self.keeps_emptied_groups)
         found.end_offset += len(records)
         found.timestamp_ms = batch.timestamp_ms
         return Errors.NONE
@@ -288,7 +290,7 @@ class OffsetsLog:
         """Source: ProducerStateManager#update (4.3.1)."""
         timestamp_ms = max((batch.timestamp_ms for batch in stored.batches), default=Millis(0))
         found = _PartitionLog([], stored.end_offset, timestamp_ms, stored.unreadable)
-        found.add(stored.batches)
+        found.add(stored.batches, keeps_emptied=self.keeps_emptied_groups)
         self._partitions[partition] = found
         for batch in stored.batches:
             if batch.producer is not None and batch.coordinator_epoch is not None:

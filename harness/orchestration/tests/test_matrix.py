@@ -163,7 +163,11 @@ def judge(folder: RunFolder) -> tuple[Judgement, ...]:
 
 
 @pytest.mark.slow
-def test_compared_with_another_target_a_change_is_a_difference(tmp_path: Path) -> None:
+def test_compared_with_another_target_a_change_is_a_difference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A busy machine starves the targets, and nothing is repeated here.
+    monkeypatch.setattr("harness.diff.judge.starved_before", lambda *_: None)
     folder = driven(
         tmp_path, "reference-tcp:2.8.2", "reference-tcp:3.0.2", against="reference-tcp-2.8.2", at_once=2
     )

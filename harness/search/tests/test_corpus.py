@@ -85,7 +85,7 @@ def test_an_outcome_is_the_first_error_anywhere() -> None:
 
 @pytest.mark.slow
 def test_a_steered_search_reaches_more_pairs_in_as_many_steps() -> None:
-    plain, steered = _searched(4_000, None), _searched(4_000, Corpus())
+    plain, steered = _searched(6_000, None), _searched(6_000, Corpus())
 
     assert len(steered.pairs) > len(plain.pairs)
     assert plain.clusters == steered.clusters == []

@@ -44,7 +44,7 @@ def test_the_report_can_read_every_table(tmp_path: Path) -> None:
     counts = build_trend(archive, tmp_path / "tables")
 
     for name, table in TREND_MARTS.items():
-        assert len(read_rows(tmp_path, name, table.row)) == counts[name]
+        assert len(read_rows(tmp_path / "tables", name, table.row)) == counts[name]
 
 
 def test_a_job_that_fails_leaves_the_tables_that_were_there(tmp_path: Path) -> None:
