@@ -24,6 +24,7 @@ from harness.tests.lying_broker import (
     serving,
     sized,
 )
+from harness.tests.patience import STARVED
 from harness.trace.events import EventKind
 from harness.trace.files import read_events
 from harness.verdict import Outcome
@@ -127,8 +128,14 @@ def with_error(code: int) -> Change:
     ],
 )
 def test_a_lie_in_a_conversation_is_on_record(
-    tmp_path: Path, truth: int, lie: Change, kind: EventKind, reported: str | None
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    truth: int,
+    lie: Change,
+    kind: EventKind,
+    reported: str | None,
 ) -> None:
+    monkeypatch.setattr(STARVED, lambda *_: None)
     with serving(lying_to_scenarios(truth, lie)) as port:
         target = ExternalTarget("127.0.0.1", port, profile="4.4", timeout_ms=20_000)
         plan = plan_of(tmp_path, [target], CHOSEN, limits=Limits(scenario_s=20))

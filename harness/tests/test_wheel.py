@@ -109,17 +109,15 @@ def test_a_basic_installation_gives_a_verdict_and_names_the_extra_that_is_missin
         ("judge", "broker.pcap"): "captures",
     }
     if not extra:
-        lacking |= {
-            ("trend", "reports/one"): "spark",
-            ("list", "--coverage", "reports/one"): "spark",
-        }
+        lacking[("trend", "reports/one")] = "spark"
     for verb, needed in lacking.items():
         code, said = ends(command, *verb, cwd=tmp_path)
         assert (code, said.endswith(remedy.format(needed))) in {(78, True), (69, True), (75, True)}, (
             verb,
             said,
         )
-    for verb in (("gate", "reports/one"), ("judge", "reports/one"), ("doctor",)):
+    covered = ("list", "--coverage", "reports/one", "--minimum", "0")
+    for verb in (("gate", "reports/one"), ("judge", "reports/one"), covered, ("doctor",)):
         code, said = ends(command, *verb, cwd=tmp_path)
         assert code == 0, said
 

@@ -19,6 +19,7 @@ from harness.runner.drive import Limits
 from harness.scenario import Conversation, Script, ask, expect, record, scenario, script_to_json
 from harness.scenario.messages import ANY
 from harness.targets.reference.variants import COORDINATOR, differing, reference_of, variant_of
+from harness.tests.patience import STARVED
 from harness.tests.spark_records import EVENT, RUN
 from harness.trace.events import EventKind
 from harness.trace.files import RunFolder, read_records
@@ -166,8 +167,7 @@ def judge(folder: RunFolder) -> tuple[Judgement, ...]:
 def test_compared_with_another_target_a_change_is_a_difference(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A busy machine starves the targets, and nothing is repeated here.
-    monkeypatch.setattr("harness.diff.judge.starved_before", lambda *_: None)
+    monkeypatch.setattr(STARVED, lambda *_: None)
     folder = driven(
         tmp_path, "reference-tcp:2.8.2", "reference-tcp:3.0.2", against="reference-tcp-2.8.2", at_once=2
     )
