@@ -22,7 +22,7 @@ _VARIABLE: Final = "KAFKA_CONFORMANCE_TEST_SESSION"
 _PROC: Final = Path("/proc")
 _GOES_WITH_US: Final = ("multiprocessing.resource_tracker", "harness.targets.containers.reaper")
 """Ends when this process does: Python's own helper, and who takes away containers after us."""
-_GOODBYE_S: Final = 20.0
+GOODBYE_S = 20.0
 """So long may something that was told to end take for it."""
 _POLL_S: Final = 0.05
 
@@ -66,9 +66,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
             os.kill(process, signal.SIGKILL)
 
 
-def left_over(session: str, *, goodbye_s: float = _GOODBYE_S) -> dict[int, str]:
+def left_over(session: str) -> dict[int, str]:
     """Return the processes of a session that do not end, with their command lines."""
-    until_s = time.monotonic() + goodbye_s
+    until_s = time.monotonic() + GOODBYE_S
     while (found := dict(_processes(session))) and time.monotonic() < until_s:
         time.sleep(_POLL_S)
     return found

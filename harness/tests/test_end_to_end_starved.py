@@ -142,7 +142,7 @@ def stopped_run(plan: RunPlan, target: StoppedKafka | StoppedReference) -> Compl
     "target",
     [
         pytest.param(StoppedKafka("3.9.2"), marks=pytest.mark.broker, id="kafka"),
-        pytest.param(StoppedReference("3.9"), id="reference-tcp"),
+        pytest.param(StoppedReference("3.9"), marks=pytest.mark.release, id="reference-tcp"),
     ],
 )
 def test_a_broker_that_is_stopped_in_mid_run_is_starved_and_nothing_is_red(

@@ -16,6 +16,11 @@ pytestmark = pytest.mark.slow
 Ran = subprocess.CompletedProcess[str]
 PLUG_INS = ("may_start", "left_over", "workers")
 MARKS = "markers = broker\n    spark\n    docker\n    browser\n    history\n    slow\n"
+_HURRY = """
+def pytest_sessionstart():
+    from harness.tests import left_over
+    left_over.GOODBYE_S = 0.5
+"""
 _BEGIN = "import os, pathlib, subprocess, sys\nimport pytest\n"
 
 
@@ -30,7 +35,7 @@ def _ran(tmp_path: Path) -> Callable[..., Ran]:
             (folder / name).write_text(f"#!/bin/sh\necho real {name}: $*\n")
             (folder / name).chmod(0o755)
         names = [f"harness.tests.{name}" for name in PLUG_INS]
-        (tmp_path / "conftest.py").write_text(f"pytest_plugins = {names}\n")
+        (tmp_path / "conftest.py").write_text(f"pytest_plugins = {names}\n{_HURRY}")
         (tmp_path / "pytest.ini").write_text(f"[pytest]\ntestpaths = .\nfilterwarnings = error\n{MARKS}")
         (tmp_path / "test_it.py").write_text(_BEGIN + text)
         inherited = {name: value for name, value in environment().items() if not name.startswith("PYTEST_")}

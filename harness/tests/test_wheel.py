@@ -41,7 +41,11 @@ def _add_required(of: Distribution, extra: str, found: dict[str, Distribution]) 
             _add_required(found[needed.name], "", found)
 
 
-@pytest.fixture(name="basic", scope="module", params=["", pytest.param("spark", marks=pytest.mark.spark)])
+@pytest.fixture(
+    name="basic",
+    scope="module",
+    params=["", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.release])],
+)
 def _basic(
     request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[str, Path]:

@@ -100,7 +100,7 @@ def test_what_went_over_the_wire_stands_at_the_step_in_whose_time_it_falls(
 
 def test_a_script_that_says_what_cannot_be_diverges(tmp_path: Path) -> None:
     impossible = plan(tmp_path, "impossible")
-    judgements = asyncio.run(drive(replace(impossible, taps=False, patience_s=15.0), lambda *_: None))
+    judgements = asyncio.run(drive(replace(impossible, taps=False, patience_s=6.0), lambda *_: None))
 
     assert {(each.outcome, each.confirmation) for each in judgements} == {
         (Outcome.DIVERGES, Confirmation.CONFIRMED)

@@ -126,6 +126,7 @@ def test_a_share_group_of_the_reference_itself_is_right(tmp_path: Path) -> None:
             (FORGETS_ACKNOWLEDGEMENTS, COUNTS_NO_DELIVERY),
             "with a count that is no higher than before",
             id="counts-no-delivery",
+            marks=pytest.mark.release,
         ),
     ],
 )

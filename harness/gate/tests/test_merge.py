@@ -26,6 +26,12 @@ def _driven(kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.
     return Driven(kafka_conformance, tmp_path)
 
 
+def join(driven: Driven, *runs: Path) -> Path:
+    joined = driven.directory / "joined"
+    assert driven.command("report", *runs, "--out", joined, "--allure", "off") == ExitCode.EXPECTED
+    return joined
+
+
 def judged(run: Path) -> list[Judgement]:
     """Return what became of a run, without what no two runs have in common."""
     found = read_records(Judgement, RunFolder(run).judgements)
@@ -53,14 +59,13 @@ def test_an_empty_shard_is_refused() -> None:
         RunShard(number=3, count=3).part_of(two)
 
 
-def test_shards_joined_are_the_whole_run(driven: Driven, tmp_path: Path) -> None:
+def test_shards_joined_are_the_whole_run(driven: Driven) -> None:
     both = ("--target", "reference:3.9", "--target", "reference:4.4")
     whole = driven.run("whole", *both)
     shards = [driven.run(f"shard-{number}", *both, "--shard", f"{number}/3") for number in (1, 2, 3)]
     for number in (0, 2):
         RunFolder(shards[number]).write_suspects({"reference-3.9": [f"of shard {number}"]})
-    assert driven.command("report", *shards, "--out", tmp_path / "joined") == ExitCode.EXPECTED
-    joined = tmp_path / "joined"
+    joined = join(driven, *shards)
     assert judged(joined) == judged(whole)
     assert RunFolder(joined).read_suspects() == {"reference-3.9": ["of shard 0", "of shard 2"]}
     header = RunFolder(joined).read_run()
@@ -71,22 +76,19 @@ def test_shards_joined_are_the_whole_run(driven: Driven, tmp_path: Path) -> None
     assert driven.command("gate", joined) == ExitCode.EXPECTED
 
 
-def test_runs_of_other_targets_join_as_well(driven: Driven, tmp_path: Path) -> None:
+def test_runs_of_other_targets_join_as_well(driven: Driven) -> None:
     runs = [driven.run(profile, "--target", f"reference:{profile}") for profile in ("3.9", "4.4")]
-    assert driven.command("report", *runs, "--out", tmp_path / "joined") == ExitCode.EXPECTED
-    assert RunFolder(tmp_path / "joined").read_run().targets == ("reference-3.9", "reference-4.4")
+    assert RunFolder(join(driven, *runs)).read_run().targets == ("reference-3.9", "reference-4.4")
 
 
-def test_an_oracle_that_two_shards_share_is_kept_once(driven: Driven, tmp_path: Path) -> None:
+def test_an_oracle_that_two_shards_share_is_kept_once(driven: Driven) -> None:
     suite = "classic/heartbeat/before-assignments"
     one = driven.run("one", "--target", "reference-tcp:3.9", suite=suite)
     other = driven.run("other", "--target", "reference-tcp", "--profile", "3.9", suite=suite)
-    assert driven.command("report", one, other, "--out", tmp_path / "joined") == ExitCode.EXPECTED
-    reported, joined = (
-        read_events(RunFolder(run).events("reference-3.9")) for run in (one, tmp_path / "joined")
-    )
+    both = join(driven, one, other)
+    reported, joined = (read_events(RunFolder(run).events("reference-3.9")) for run in (one, both))
     assert [event.sequence for event in joined] == [event.sequence for event in reported]
-    assert RunFolder(tmp_path / "joined").read_run().targets == ("reference-tcp-3.9", "reference-tcp")
+    assert RunFolder(both).read_run().targets == ("reference-tcp-3.9", "reference-tcp")
 
 
 def test_what_is_missing_twice_or_cut_short_is_refused_by_name(driven: Driven, tmp_path: Path) -> None:

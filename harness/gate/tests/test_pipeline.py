@@ -170,6 +170,7 @@ def test_the_action_judges_with_the_repositorys_own_suites_and_then_ours_and_kee
 
 @pytest.mark.slow
 @pytest.mark.spark
+@pytest.mark.release
 def test_the_action_leaves_a_report_with_the_gates_page(
     repository: Repository, coordinator: str, github: GitHub
 ) -> None:

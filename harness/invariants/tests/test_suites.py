@@ -17,7 +17,7 @@ _BY_KAFKA: Final[list[tuple[str, str]]] = [
 """What Kafka breaks, too: a refused JoinGroup takes away an Empty consumer group, offsets and all."""
 
 
-@pytest.mark.parametrize("profile", ["4.0.0", "4.4"])
+@pytest.mark.parametrize("profile", [pytest.param("4.0.0", marks=pytest.mark.release), "4.4"])
 def test_the_reference_breaks_what_kafka_breaks_in_the_suites_of_consumer_groups(
     profile: str, tmp_path: Path
 ) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Final
 
 import pytest
 from typing_extensions import override
@@ -27,6 +28,9 @@ from harness.tests.damaged import rewrite
 from harness.tests.moody_target import OTHER, SUITE, TELLING, Moody, group_of, telling
 from harness.trace.files import attempt_name, read_events, read_records
 from harness.verdict import Confirmation, Outcome
+
+TWO_CAUSES: Final = ("classic/leave", "classic/identity", "classic/versions/leave")
+"""Scenarios in which the two releases differ by two causes, each in several of them."""
 
 
 def plan(reports: Path, *targets: Target | str, patterns: Sequence[str] = (SUITE,)) -> RunPlan:
@@ -239,7 +243,7 @@ def red(run: CompletedRun) -> list[Judgement]:
 def test_one_scenario_is_run_again_for_all_results_of_a_cause(tmp_path: Path) -> None:
     listening = _Listening()
     moody = Moody("moody", wrong=range(1, 100))
-    run = orchestrate(plan(tmp_path, moody, patterns=["classic"]), listening)
+    run = orchestrate(plan(tmp_path, moody, patterns=TWO_CAUSES), listening)
     of_causes = causes(run)
     assert max(map(len, of_causes.values())) > 1
     assert len(listening.attempts) == len(of_causes)
@@ -255,7 +259,7 @@ def test_one_scenario_is_run_again_for_all_results_of_a_cause(tmp_path: Path) ->
 @pytest.mark.slow
 def test_of_a_cause_that_does_not_show_again_the_next_scenario_is_run(tmp_path: Path) -> None:
     listening = _Listening()
-    run = orchestrate(plan(tmp_path, Moody("moody", wrong=[1]), patterns=["classic"]), listening)
+    run = orchestrate(plan(tmp_path, Moody("moody", wrong=[1]), patterns=TWO_CAUSES), listening)
     tried = [each.partition(": ")[2] for each in listening.attempts]
     for of_cause in causes(run).values():
         assert of_cause <= set(tried)

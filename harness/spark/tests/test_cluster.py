@@ -47,6 +47,7 @@ def differing_scenarios(out: Path) -> list[object]:
     return found
 
 
+@pytest.mark.release
 def test_a_standalone_cluster_of_two_workers_makes_the_tables(archive: Archive, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with standalone_cluster(tmp_path) as master:

@@ -102,7 +102,7 @@ async def run_on(
 @pytest.mark.parametrize(
     ("version", "node_count", "offsets", "transactions", "has_producers"),
     [
-        ("4.4.0", 2, lambda _: 1, lambda _: 2, False),
+        pytest.param("4.4.0", 2, lambda _: 1, lambda _: 2, False, marks=pytest.mark.release),
         ("4.4.0", 3, lambda index: 1 + index % 3, lambda index: 1 + (index + 1) % 3, True),
         pytest.param(
             *("3.9.2", 2, lambda index: 1 + index % 2, lambda _: 1, True),
@@ -162,7 +162,8 @@ async def test_what_is_cut_when_coordinators_move_is_run_again_and_nothing_is_re
         leads = {OFFSETS: lambda index: 1 + index % 2, TRANSACTIONS: lambda index: 1 + index % 2}
         await lay_out(nodes, leads)
         watcher = _Rotating(nodes)
-        run = await run_on(nodes, tmp_path / "reports", "classic/**", watcher=watcher)
+        chosen = [each for each in spread(3) if each.startswith("classic/")]
+        run = await run_on(nodes, tmp_path / "reports", *chosen, watcher=watcher)
         assert watcher.move is not None
     cut = [each for each in run.checked.judgements if LEADERS_MOVED in each.reason]
     assert any(each.outcome == Outcome.CONFORMS for each in cut), "what was cut is run again"

@@ -73,7 +73,7 @@ async def test_a_run_touches_nothing_of_others(tmp_path: Path, one_of: int) -> N
 
 
 @pytest.mark.broker
-@pytest.mark.parametrize("one_of", [5, pytest.param(1, marks=pytest.mark.release)])
+@pytest.mark.parametrize("one_of", [15, pytest.param(1, marks=pytest.mark.release)])
 async def test_a_run_touches_no_group_of_any_type_nor_an_entry_nor_a_configuration(
     tmp_path: Path, one_of: int
 ) -> None:

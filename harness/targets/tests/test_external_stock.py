@@ -87,7 +87,6 @@ def require_right(run: CompletedRun, version: str, *, is_whole: bool) -> None:
     ("version", "node_count", "one_of"),
     [
         ("2.8.2", 1, 10),
-        ("4.4.0", 1, 10),
         ("3.9.2", 3, 10),
         pytest.param("3.9.2", 1, 1, marks=pytest.mark.release),
         pytest.param("2.8.2", 1, 1, marks=pytest.mark.release),
