@@ -8,7 +8,7 @@ from typing import Any, Final
 
 NOW_OR_NEVER_S: Final = 60.0
 """Far beyond what anything here takes: whoever waits so long waits for ever."""
-STARVED: Final = "harness.diff.judge.starved_before"
+FINDS_STARVED: Final = "harness.diff.judge.starved_before"
 """What excuses a difference on a busy machine; a test that waits for a verdict replaces it by None."""
 _POLL_S: Final = 0.01
 _PRESSURE: Final = Path("/proc/pressure/cpu")

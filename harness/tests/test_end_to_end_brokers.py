@@ -32,7 +32,7 @@ from harness.tests.completed_runs import (
     spread,
     unexpected,
 )
-from harness.tests.patience import STARVED
+from harness.tests.patience import FINDS_STARVED
 from harness.tests.site_reading import conversation_of, view_of
 from harness.trace.files import read_events
 from harness.verdict import STARVED, Confirmation, Outcome
@@ -145,7 +145,7 @@ def _broken_reference(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "reference_coordinator.groups.dispatch.classic_group_heartbeat_to_classic_group", wrong
     )
-    monkeypatch.setattr(STARVED, lambda *_: None)
+    monkeypatch.setattr(FINDS_STARVED, lambda *_: None)
 
 
 @pytest.mark.usefixtures("broken_reference")

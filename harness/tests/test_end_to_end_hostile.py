@@ -25,7 +25,7 @@ from harness.tests.lying_broker import (
     serving,
     sized,
 )
-from harness.tests.patience import STARVED
+from harness.tests.patience import FINDS_STARVED
 from harness.trace.events import EventKind
 from harness.trace.files import read_events
 from harness.verdict import Outcome
@@ -136,7 +136,7 @@ def test_a_lie_in_a_conversation_is_on_record(
     kind: EventKind,
     reported: str | None,
 ) -> None:
-    monkeypatch.setattr(STARVED, lambda *_: None)
+    monkeypatch.setattr(FINDS_STARVED, lambda *_: None)
     with serving(lying_to_scenarios(truth, lie)) as port:
         target = ExternalTarget("127.0.0.1", port, profile="4.4", timeout_ms=20_000)
         plan = plan_of(tmp_path, [target], CHOSEN, limits=Limits(scenario_s=8))

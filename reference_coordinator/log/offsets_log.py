@@ -107,7 +107,7 @@ class OffsetsLog:
         """Create the log from a store, or empty and without a store."""
         self._store = store
         self.keeps_emptied_groups = True
-        """Whether loaders know a simple group that has lost its last offset. Set before anything is written."""
+        """Whether loaders know a simple group that lost its last offset. Set before anything is written."""
         self._partitions: dict[int, _PartitionLog] = {}
         self._producers: dict[_PartitionOfProducer, ProducerState] = {}
         for partition, stored in sorted(store.load().items()) if store else ():

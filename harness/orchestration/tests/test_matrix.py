@@ -19,7 +19,7 @@ from harness.runner.drive import Limits
 from harness.scenario import Conversation, Script, ask, expect, record, scenario, script_to_json
 from harness.scenario.messages import ANY
 from harness.targets.reference.variants import COORDINATOR, differing, reference_of, variant_of
-from harness.tests.patience import STARVED
+from harness.tests.patience import FINDS_STARVED
 from harness.tests.spark_records import EVENT, RUN
 from harness.trace.events import EventKind
 from harness.trace.files import RunFolder, read_records
@@ -167,7 +167,7 @@ def judge(folder: RunFolder) -> tuple[Judgement, ...]:
 def test_compared_with_another_target_a_change_is_a_difference(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(STARVED, lambda *_: None)
+    monkeypatch.setattr(FINDS_STARVED, lambda *_: None)
     folder = driven(
         tmp_path, "reference-tcp:2.8.2", "reference-tcp:3.0.2", against="reference-tcp-2.8.2", at_once=2
     )
