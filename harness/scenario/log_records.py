@@ -27,6 +27,7 @@ def offset_record(
     version: int = 3,
     leader_epoch: int = -1,
     metadata: str = "",
+    commit_timestamp_ms: int = YEAR_2100_MS,
 ) -> LogRecord:
     """Return the record of a committed offset. Source: OffsetCommitKey.json, OffsetCommitValue.json."""
     return {
@@ -36,7 +37,7 @@ def offset_record(
             "offset": offset,
             "leader_epoch": leader_epoch,
             "metadata": metadata,
-            "commit_timestamp": YEAR_2100_MS,
+            "commit_timestamp": commit_timestamp_ms,
             "expire_timestamp": YEAR_2100_MS,
         },
     }

@@ -219,6 +219,24 @@ def a_heartbeat_shortens_a_newcomers_patience(conversation: Conversation) -> Non
 
 
 @scenario(
+    "classic/join/parked-newcomer-is-removed",
+    source="ClassicGroupMember#hasSatisfiedHeartbeat",
+    clauses=("JG-26",),
+    broker_config=SHORT_SESSIONS,
+)
+def a_newcomer_that_falls_silent_is_removed(conversation: Conversation) -> None:
+    """A newcomer that heartbeats while its JoinGroup v7 is parked, and falls silent, is removed."""
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
+    bob.obtains_member_id()
+    bob.sends(ask.join_group(version=7, session_timeout_ms=500))
+
+    bob.aside.asks(ask.heartbeat(generation_id=ana.generation_id), error_code="REBALANCE_IN_PROGRESS")
+    bob.receives(expect.join_group(error_code="UNKNOWN_MEMBER_ID"), within_ms=5_000)
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=2, members=({},)))
+
+
+@scenario(
     "classic/join/newcomer-ends-parked-syncs",
     source="GroupMetadataManager#prepareRebalance",
     clauses=("JG-08",),

@@ -79,6 +79,25 @@ def offsets_of_a_deleted_classic_group_stay_away(conversation: Conversation) -> 
     _stays_away(conversation, ana)
 
 
+@scenario(
+    "loading/removed/classic-group-itself",
+    source="ClassicGroup#createGroupTombstoneRecords",
+    clauses=("PE-20",),
+    needs=RESTARTS,
+)
+def a_deleted_classic_group_stays_away(conversation: Conversation) -> None:
+    """A classic group that had a member and no offsets, and was deleted, is not there after a restart."""
+    (ana,) = conversation.stable_group("ana")
+    ana.asks(ask.leave_group(), error_code="NONE")
+    _deleted(ana)
+
+    conversation.elapses(500)
+    conversation.restarts_coordinator()
+    gone = expect.describe_groups(error_code="NONE", group_state="Dead")
+    ana.repeats(ask.describe_groups(version=5), until=gone, within_ms=WITHIN_MS)
+    ana.asks(ask.delete_groups(), expect.delete_groups("GROUP_ID_NOT_FOUND"))
+
+
 @scenario("loading/removed/consumer-group", source=DELETES, clauses=("PE-20",), needs=RESTARTS)
 def offsets_of_a_deleted_consumer_group_stay_away(conversation: Conversation) -> None:
     """The offsets of a deleted consumer group do not come back with a restart."""

@@ -99,6 +99,21 @@ def newer_records_behind_a_classic_group(conversation: Conversation) -> None:
 
 
 @scenario(
+    "loading/two-types/consumer-group-behind-a-classic-one",
+    source="KAFKA-21117, GroupMetadataManager#getOrMaybeCreatePersistedConsumerGroup",
+    clauses=("RP-19",),
+    needs=WRITES,
+    broker_config=MANY_PARTITIONS,
+)
+def a_consumer_group_behind_a_classic_one(conversation: Conversation) -> None:
+    """Records of a consumer group behind those of a classic group with its id cost the partition."""
+    ana = _loaded(conversation, {24: (_classic("consumer-609"), *consumer_logged("consumer-609", STABLE))})
+
+    lost = expect.consumer_group_describe(error_code="NOT_COORDINATOR")
+    ana.asks(ask.consumer_group_describe(group_ids=("consumer-609",)), lost)
+
+
+@scenario(
     "loading/two-types/consumer-group",
     source="GroupMetadataManager#getOrMaybeCreatePersistedConsumerGroup",
     clauses=("RP-20",),

@@ -4,7 +4,20 @@ A retention time in the request (OffsetCommit v2 to v4) counts in milliseconds, 
 in minutes; a pass over all groups every 500 ms finds expired offsets.
 """
 
-from harness.scenario import GONE, Actor, Conversation, ask, expect, scenario, subscription
+from harness.scenario import (
+    GONE,
+    Actor,
+    Capability,
+    Conversation,
+    ask,
+    expect,
+    group_record,
+    offset_record,
+    one_of,
+    scenario,
+    subscription,
+)
+from harness.scenario.log_records import YEAR_2100_MS
 
 FREQUENT_EXPIRY = {"offsets.retention.check.interval.ms": "500"}
 """The configuration of a separate broker, which all scenarios of expiry share."""
@@ -257,3 +270,25 @@ def a_group_that_lost_its_last_offset_is_removed(conversation: Conversation) -> 
     _gone(ana)
     ana.sends(ask.offset_delete(topics={"orders": (0,)}))
     ana.receives(expect.offset_delete(error_code="GROUP_ID_NOT_FOUND", errors={}))
+
+
+@scenario(
+    "offsets/expiry/emptied-before-a-restart",
+    source="KAFKA-10401, GroupMetadataManager#readGroupMessageValue",
+    clauses=("EX-01",),
+    needs=(Capability.RESTART, Capability.WRITE_LOG),
+    broker_config=FREQUENT_EXPIRY,
+)
+def retention_counts_from_the_emptiness_that_is_in_the_log(conversation: Conversation) -> None:
+    """After a restart an emptied group's old offset stays for as long as the group is not Empty for long.
+
+    Before 2.6.2 the time of the commit counts, so that the offset is gone.
+    """
+    ana = conversation.actor("ana")
+    conversation.appends(group_record(), offset_record("orders", 0, 7, commit_timestamp_ms=-YEAR_2100_MS))
+    conversation.restarts_coordinator()
+
+    loaded = expect.describe_groups(error_code="NONE")
+    ana.repeats(ask.describe_groups(), until=loaded, within_ms=15_000)
+    conversation.elapses(1_500)
+    ana.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.offset_fetch({"orders": {0: one_of(-1, 7)}}))

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from harness.scenario import GONE, Conversation, Pattern, ask, expect, scenario
-from suites.transactions.producers import ORDER_0, TAKEN, announced, ends, pending, sees
+from harness.scenario import GONE, Actor, Conversation, Pattern, ask, expect, scenario
+from suites.consumer_groups.validation import sole_member
+from suites.transactions.producers import ORDER_0, TAKEN, Producer, announced, ends, pending, sees
 
 FETCHES = "OffsetMetadataManager#fetchOffsets"
 UNSTABLE: Mapping[str, Pattern] = {
@@ -212,6 +213,20 @@ def a_group_with_pending_offsets_is_kept(conversation: Conversation) -> None:
     ana.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.response("OffsetFetch", error_code="NONE"))
 
 
+def _expires_below_a_pending_one(conversation: Conversation, ana: Actor) -> Producer:
+    """Commit an offset for a short time and stage another for its partition, and let the time pass."""
+    producer = announced(ana)
+    ana.sends(
+        ask.offset_commit(
+            version=2, generation_id=-1, member_id="", retention_time_ms=700, topics={"orders": {0: 7}}
+        )
+    )
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
+    ana.asks(producer.commits(ORDER_0), TAKEN)
+    conversation.elapses(2_000)
+    return producer
+
+
 @scenario(
     "transactions/expiry/pending-over-expired",
     source="GroupMetadata#removeExpiredOffsets",
@@ -221,16 +236,25 @@ def a_group_with_pending_offsets_is_kept(conversation: Conversation) -> None:
 def a_committed_offset_below_a_pending_one_may_stay(conversation: Conversation) -> None:
     """An expired offset is kept while another is pending for its partition, only in 4.x."""
     ana = conversation.actor("ana")
-    producer = announced(ana)
-    ana.sends(
-        ask.offset_commit(
-            version=2, generation_id=-1, member_id="", retention_time_ms=700, topics={"orders": {0: 7}}
-        )
-    )
-    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
-    ana.asks(producer.commits(ORDER_0), TAKEN)
+    producer = _expires_below_a_pending_one(conversation, ana)
 
-    conversation.elapses(2_000)
     ana.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.response("OffsetFetch", error_code="NONE"))
     ends(producer, committed=False)
     ana.repeats(ask.list_groups(), until=expect.list_groups(error_code="NONE"), within_ms=1_000)
+
+
+@scenario(
+    "transactions/expiry/pending-in-consumer-group",
+    source="OffsetMetadataManager#cleanupExpiredOffsets",
+    clauses=("EX-13",),
+    broker_config=FREQUENT_EXPIRY,
+)
+def an_offset_of_a_consumer_group_stays_below_a_pending_one(conversation: Conversation) -> None:
+    """An expired offset of an Empty consumer group stays while another is pending, and then goes."""
+    ana, _ = sole_member(conversation)
+    ana.leaves()
+    producer = _expires_below_a_pending_one(conversation, ana)
+
+    ana.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.offset_fetch({"orders": {0: 7}}))
+    ends(producer, committed=False)
+    ana.repeats(ask.offset_fetch(topics={"orders": (0,)}), until=expect.offset_fetch({"orders": {0: -1}}))

@@ -15,7 +15,7 @@ from harness.mutants.pool import Work, WorkerPool
 from harness.mutants.source import behaviour_sources
 from harness.scenario.script import Script
 from harness.trace.events import Event
-from harness.verdict import Outcome
+from harness.verdict import COMPARABLE, Outcome
 
 _CONVERSATION_S: Final = 10.0
 _JOB_S: Final = 1_800.0
@@ -25,6 +25,10 @@ Key = tuple[str, str]
 """A profile and a scenario's id."""
 Tell = Callable[[str, int, int], None]
 """Called with the current activity, how much of it is done, and how much there is in all."""
+
+
+class NotJudgedError(Exception):
+    """A fault kept a conversation from being judged; the message says why."""
 
 
 class ProcessEndedError(Exception):
@@ -50,6 +54,8 @@ class Red:
     """Whether what the scenario itself claims is not as it says."""
     is_headed: bool
     """Whether that is also the finding, which stands first."""
+    is_of_release: bool = False
+    """Whether it is said to show the switched behaviour, in which releases differ: its claim by release."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +72,9 @@ class Trial:
 
     @property
     def claimed(self) -> tuple[Red, ...]:
-        """The red scenarios whose own claim says it."""
-        return tuple(each for each in self.reds if each.is_claimed)
+        """The red scenarios whose own claim says it, or else their claim by release."""
+        own = tuple(each for each in self.reds if each.is_claimed)
+        return own or tuple(each for each in self.reds if each.is_of_release)
 
 
 @dataclass(slots=True)
@@ -97,7 +104,7 @@ class Bench:
         with replaced(fault.replaces, fault.replacement):
             for key in reaching:
                 try:
-                    red = self._red(key)
+                    red = self._red(key, fault)
                 except Hung:
                     broken.append(f"{key[1]}: it did not come to its end")
                 except Exception as error:  # noqa: BLE001 - however a fault ends the reference
@@ -106,11 +113,14 @@ class Bench:
                     reds += () if red is None else (red,)
         return Trial(fault=fault.id, run_count=len(reaching), reds=tuple(reds), broken=tuple(broken))
 
-    def _red(self, key: Key) -> Red | None:
+    def _red(self, key: Key, fault: Fault) -> Red | None:
         profile, scenario = key
         script, healthy = self.scripts[scenario], self.samples[key].events
         judged = judge(script, mutant_info(profile), self.dry_run.run(script, profile), healthy)
-        if judged.judgement.outcome != Outcome.DIVERGES:
+        outcome = judged.judgement.outcome
+        if outcome != Outcome.DIVERGES:
+            if outcome not in COMPARABLE | {Outcome.NOT_APPLICABLE}:
+                raise NotJudgedError(judged.judgement.reason)
             return None
         return Red(
             profile=profile,
@@ -118,6 +128,7 @@ class Bench:
             reason=judged.judgement.reason,
             is_claimed=not is_claim_true(judged.differences),
             is_headed=judged.differences[0].against == Against.EXPECTATION,
+            is_of_release=fault.behaviour is not None and scenario in fault.red,
         )
 
 

@@ -36,10 +36,15 @@ class Row:
 
     @property
     def found(self) -> str:
-        """How it was found: `first` by a claim that is the finding, by a `claim`, `red` by none, or not."""
+        """How it was found: `first` by a claim that is the finding, by a `claim`, `red` by none, or not.
+
+        By a `release`: a claim by release says it.
+        """
         if any(each.is_claimed and each.is_headed for each in self.trial.reds):
             return "first"
-        return "claim" if self.trial.claimed else "red" if self.trial.reds else ""
+        if any(each.is_claimed for each in self.trial.reds):
+            return "claim"
+        return "release" if self.trial.claimed else "red" if self.trial.reds else ""
 
     @property
     def is_claimed(self) -> bool:
@@ -65,8 +70,10 @@ def summary(found: Sequence[Row]) -> str:
     red = sum(bool(each.trial.reds) for each in found)
     said = sum(each.is_claimed for each in found)
     before = sum(each.before in {"claim", "first"} for each in found)
+    of_release = sum(each.found == "release" for each in found)
     return (
-        f"{red} of {len(found)} faults are red, {said} by a scenario whose claim says it. "
+        f"{red} of {len(found)} faults are red, {said} by a scenario whose claim says it, "
+        f"{of_release} of them by its claim by release. "
         f"Before there was this list, {before} were."
     )
 

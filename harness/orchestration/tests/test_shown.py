@@ -17,7 +17,11 @@ from reference_coordinator.profile.behaviour import Behaviour
 from reference_coordinator.profile.consumer_behaviours import OF_CONSUMER_GROUPS
 from reference_coordinator.profile.streams_behaviours import OF_STREAMS_GROUPS
 
-RELEASES = ("4.0.0", "4.0", "4.1.0", "4.1", "4.2", "4.3.0", "4.3", "4.4")
+RELEASES = (
+    *("2.4", "2.5.0", "2.5", "2.6.0", "2.6", "2.8.0", "2.8", "3.0", "3.2", "3.3", "3.4.0", "3.4"),
+    *("3.5", "3.6.0", "3.6", "3.7.0", "3.7", "3.9", "4.0.0", "4.0", "4.1.0", "4.1", "4.2", "4.3.0", "4.3"),
+    "4.4",
+)
 SHOWN = [(name, each) for name, shown in load_behaviours().items() for each in shown.shown_by]
 
 

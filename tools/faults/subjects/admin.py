@@ -21,7 +21,7 @@ _TENANT = "tenant-"
     "broker.broker_apis:is_share_partition_key",
     source="twmb/franz-go#1333 (kfake)",
     saw="FindCoordinator takes a share key that names no partition",
-    red=("admin/find/odd-share-keys",),
+    red=("admin/find/no-share-keys",),
 )
 def any_share_key_has_a_coordinator(healthy: Replacement, *given: object) -> bool:
     """A share key is not looked at."""

@@ -17,7 +17,6 @@ of_release(
     source="KAFKA-12890",
     saw="a group stays in CompletingRebalance for ever, because a member heartbeats and never syncs",
     releases="2.6.1-2.8.0",
-    red=(),
 )
 of_release(
     "rebalance-in-completing-heartbeat",
@@ -25,7 +24,6 @@ of_release(
     source="KAFKA-9801, pull request 8834",
     saw="a heartbeat between join and sync sends a healthy member into another rebalance",
     releases="until 2.6.0",
-    red=("classic/heartbeat/before-assignments",),
 )
 of_release(
     "static-drops-selected-protocol",
@@ -33,7 +31,6 @@ of_release(
     source="KAFKA-10284",
     saw="a static member comes back without the selected protocol, and nobody rebalances",
     releases="2.4.0-2.6.0",
-    red=("static_membership/restart/changed-protocol",),
 )
 of_release(
     "static-restart-in-completing-rebalance",
@@ -41,7 +38,6 @@ of_release(
     source="KAFKA-9801",
     saw="a static member that restarts during a rebalance gets an empty assignment",
     releases="until 2.4.1",
-    red=(),
 )
 of_release(
     "leader-below-v5-of-a-static-member",
@@ -49,7 +45,6 @@ of_release(
     source="KAFKA-14422",
     saw="a leader with an old client gets UNSUPPORTED_VERSION once a member is static",
     releases="2.5.0-3.3.1",
-    red=("regressions/kafka-14422/leader-before-v5-of-a-static-member",),
     profiles=_SCALA,
 )
 of_release(
@@ -58,7 +53,6 @@ of_release(
     source="KAFKA-10239",
     saw="an old tool cannot describe a group with a static member",
     releases="2.5.0",
-    red=("regressions/kafka-10239/static-member-described-before-v4",),
     profiles=_SCALA,
 )
 of_release(
@@ -67,7 +61,6 @@ of_release(
     source="KAFKA-15755",
     saw="LeaveGroup of an old client gets UNSUPPORTED_VERSION where it should be refused",
     releases="3.4.0-3.5.1, 3.6.0",
-    red=("regressions/kafka-15755/refused-leave-before-v3",),
     profiles=_SCALA,
 )
 of_release(
@@ -76,7 +69,6 @@ of_release(
     source="apache/kafka#8485",
     saw="OffsetDelete names a topic once for each of its partitions, with all of them",
     releases="2.4.0-2.5.1",
-    red=("offsets/delete/two-partitions",),
 )
 of_release(
     "group-beyond-its-maximum-size",
@@ -84,7 +76,6 @@ of_release(
     source="KAFKA-9885",
     saw="a group grows beyond group.max.size by members that took their ids before",
     releases="2.4.0-2.5.1",
-    red=("regressions/kafka-9885/room-for-an-id-given-before",),
 )
 of_release(
     "pending-member-leaves-with-an-instance-id",
@@ -92,7 +83,6 @@ of_release(
     source="apache/kafka#9958",
     saw="LeaveGroup of a pending member with an instance id fails with UNKNOWN_SERVER_ERROR",
     releases="until 2.8.2",
-    red=("regressions/pr-9958/pending-id-leaves-with-an-instance-id",),
 )
 of_release(
     "transaction-commit-half-checked",
@@ -100,7 +90,6 @@ of_release(
     source="apache/kafka#9958",
     saw="TxnOffsetCommit of a member is taken with no generation, or with an instance id of nobody",
     releases="2.5.0-2.8.2",
-    red=("transactions/member/half-named",),
 )
 of_release(
     "offsets-expire-in-a-rebalance",
@@ -108,7 +97,6 @@ of_release(
     source="KAFKA-13636",
     saw="a group that rebalances for long loses the offsets of topics that it reads",
     releases="until 2.8.1, 3.0.0, 3.1.0",
-    red=("offsets/expiry/in-a-rebalance",),
 )
 of_release(
     "simple-commit-names-a-member",
@@ -116,7 +104,7 @@ of_release(
     source="KAFKA-14201",
     saw="a commit without a generation to an Empty group is refused because it names a member",
     releases="3.0.0-3.2.3",
-    red=(),
+    profiles=_SCALA,
 )
 of_release(
     "refused-metadata-stays-pending",
@@ -124,7 +112,6 @@ of_release(
     source="KAFKA-16371",
     saw="after a commit was refused for its metadata, readers of stable offsets wait for ever",
     releases="until 3.7.0",
-    red=(),
     profiles=_SCALA,
 )
 of_release(
@@ -133,7 +120,6 @@ of_release(
     source="KAFKA-10614",
     saw="a broker that leads a partition answers NOT_COORDINATOR after leadership went to and fro",
     releases="until 2.8.0",
-    red=(),
     profiles=_SCALA,
 )
 of_release(
@@ -142,7 +128,6 @@ of_release(
     source="KAFKA-10401",
     saw="after a restart an Empty group's offsets expire by their commit, before their time",
     releases="until 2.6.0",
-    red=(),
     profiles=_SCALA,
 )
 of_release(
@@ -151,7 +136,6 @@ of_release(
     source="KAFKA-19163",
     saw="a transaction's first offsets of a group are gone after its commit",
     releases="4.0.0",
-    red=("transactions/expiry/pending-only",),
 )
 of_release(
     "groups-outlive-their-log",
@@ -159,7 +143,6 @@ of_release(
     source="KAFKA-19274",
     saw="after __consumer_offsets was deleted, its groups go on as if nothing had happened",
     releases="4.0.0",
-    red=("regressions/kafka-19274/groups-go-with-their-log",),
 )
 of_release(
     "empty-id-fails-the-describe",
@@ -167,7 +150,6 @@ of_release(
     source="apache/kafka#20030",
     saw="ConsumerGroupDescribe fails for all groups if one id is empty",
     releases="4.0.0",
-    red=("consumer_groups/describe/empty-id",),
 )
 of_release(
     "regex-shows-forbidden-topics",
@@ -175,7 +157,6 @@ of_release(
     source="KAFKA-19147",
     saw="a regular expression matches topics that the client may not describe",
     releases="4.0.0",
-    red=("access/consumer-groups/regex",),
 )
 of_release(
     "successor-of-a-classic-member-rebalances",
@@ -183,7 +164,6 @@ of_release(
     source="KAFKA-18687",
     saw="a consumer that replaces a static classic member with the same topics causes a rebalance",
     releases="4.0.0",
-    red=("migration/replace/by-consumer",),
     profiles=("4.0.2",),
 )
 of_release(
@@ -192,7 +172,6 @@ of_release(
     source="KAFKA-19546",
     saw="a classic member that replaces the last consumer, and names other topics, keeps the old partitions",
     releases="4.0.0-4.0.1, 4.1.0",
-    red=("migration/replace/other-subscription",),
 )
 of_release(
     "classic-successor-keeps-the-regex",
@@ -200,7 +179,6 @@ of_release(
     source="KAFKA-19720",
     saw="a classic member is assigned what its predecessor's regular expression matched",
     releases="4.0.0-4.1.1",
-    red=("regressions/kafka-19720/classic-successor-of-a-regex",),
 )
 of_release(
     "cleared-regex-keeps-partitions",
@@ -208,7 +186,6 @@ of_release(
     source="KAFKA-19899",
     saw="a member that gives its regular expression up keeps what that matched",
     releases="4.0.0-4.1.1",
-    red=("consumer_groups/regex/cleared-alone",),
 )
 of_release(
     "compacted-owners-cost-the-partition",
@@ -216,7 +193,6 @@ of_release(
     source="KAFKA-19862",
     saw="after compaction and a restart no group of the partition has a coordinator",
     releases="4.0.0-4.1.1",
-    red=("loading/unreadable/partition-handed-over",),
 )
 of_release(
     "own-revoked-partition-comes-late",
@@ -224,7 +200,6 @@ of_release(
     source="KAFKA-19449",
     saw="a partition that a member gave up, and is to have again, comes an answer later",
     releases="4.0.0-4.1.1",
-    red=("consumer_groups/given-up/own-again",),
 )
 of_release(
     "unsubscribed-partitions-stay",
@@ -232,7 +207,6 @@ of_release(
     source="KAFKA-19431",
     saw="a member keeps what its former subscription matched until the next assignment",
     releases="until 4.1.2",
-    red=("consumer_groups/regex/changed",),
 )
 of_release(
     "fenced-member-cannot-rejoin",
@@ -240,7 +214,6 @@ of_release(
     source="KAFKA-19233",
     saw="a known member that joins again with epoch 0 is fenced, again and again",
     releases="until 4.1.2",
-    red=("consumer_groups/membership/joins-again-later",),
 )
 of_release(
     "earlier-epoch-cannot-commit",
@@ -248,7 +221,6 @@ of_release(
     source="KAFKA-20066",
     saw="a commit fails with STALE_MEMBER_EPOCH although the member has the partition",
     releases="until 4.2.1",
-    red=("consumer_groups/offsets/earlier-epoch",),
 )
 of_release(
     "described-without-pending-revocations",
@@ -256,7 +228,6 @@ of_release(
     source="KAFKA-20431",
     saw="ConsumerGroupDescribe leaves out partitions that a member still reads",
     releases="until 4.2.1",
-    red=("consumer_groups/reconciliation/described-on-the-way",),
 )
 of_release(
     "disabled-migration-admits-classic-members",
@@ -264,7 +235,6 @@ of_release(
     source="KAFKA-20640",
     saw="a classic member joins a consumer group although migration is disabled",
     releases="4.0.0-4.3.0",
-    red=("migration/policy/disabled-join",),
 )
 of_release(
     "new-assignor-is-not-used",
@@ -272,7 +242,6 @@ of_release(
     source="KAFKA-20434",
     saw="a static member comes back with another assignor and keeps the old assignment",
     releases="4.0.0-4.3.1",
-    red=("regressions/kafka-20434/successor-with-another-assignor",),
 )
 of_release(
     "emptied-group-is-not-assigned",
@@ -280,7 +249,6 @@ of_release(
     source="KAFKA-20442",
     saw="an Empty consumer group is described with an assignment epoch below its own",
     releases="4.0.0-4.3.1",
-    red=("consumer_groups/membership/last-leaves",),
 )
 of_release(
     "static-member-locked-out-of-a-full-group",
@@ -288,7 +256,6 @@ of_release(
     source="KAFKA-20601",
     saw="a static member cannot come back to a full group: GROUP_MAX_SIZE_REACHED",
     releases="until 4.3.1",
-    red=("consumer_groups/membership/full-of-instances",),
 )
 of_release(
     "malformed-subscription-is-a-server-error",
@@ -296,7 +263,6 @@ of_release(
     source="KAFKA-20662",
     saw="JoinGroup with a malformed subscription gets UNKNOWN_SERVER_ERROR from a consumer group",
     releases="until 4.3.1",
-    red=("migration/joins/unreadable-subscription",),
 )
 of_release(
     "former-instance-id-stays-reserved",
@@ -304,7 +270,6 @@ of_release(
     source="KAFKA-20747",
     saw="nobody can use the instance id that a member has given up: UNRELEASED_INSTANCE_ID",
     releases="until 4.3.1",
-    red=("consumer_groups/static/renamed",),
 )
 of_release(
     "new-partitions-shared-from-their-end",
@@ -312,7 +277,6 @@ of_release(
     source="KAFKA-20742",
     saw="records that were written to a new partition at once are never delivered to a share group",
     releases="until 4.3.1",
-    red=(),
 )
 of_release(
     "uniform-moves-too-many",
@@ -320,7 +284,6 @@ of_release(
     source="KAFKA-18688",
     saw="a member loses a partition in a rebalance in which it could have kept it",
     releases="4.0.0",
-    red=("consumer_groups/assignors/uniform",),
 )
 of_release(
     "classic-member-follows-the-group-epoch",
@@ -328,7 +291,6 @@ of_release(
     source="KAFKA-20272",
     saw="a classic member of a consumer group rejoins again and again while there is no new assignment",
     releases="until 4.2.1",
-    red=("migration/policy/upgrade-leaves",),
 )
 of_release(
     "revocation-raises-the-epoch",
@@ -336,7 +298,6 @@ of_release(
     source="KAFKA-19974",
     saw="a member that has more to give up is told an epoch that no assignment has",
     releases="until 4.1.2",
-    red=(),
 )
 of_release(
     "unsupported-record-versions-cost-the-partition",
@@ -344,7 +305,7 @@ of_release(
     source="KAFKA-14869",
     saw="after a downgrade no group of the partition can be used",
     releases="until 3.4.0",
-    red=(),
+    profiles=_SCALA,
 )
 of_release(
     "too-large-write-blocks-the-partition",
@@ -352,5 +313,11 @@ of_release(
     source="KAFKA-19760",
     saw="after one write that is too large, commits of other groups of the partition time out",
     releases="4.0.0-4.0.1, 4.1.0",
-    red=(),
+)
+of_release(
+    "streams-group-behind-an-offset-costs-the-partition",
+    Behaviour.STREAMS_GROUP_REPLACES_SIMPLE_GROUP,
+    source="KAFKA-20254",
+    saw="after a compaction no group of the partition has a coordinator",
+    releases="4.2.0",
 )

@@ -7,7 +7,7 @@ from faults.corpus import Replacement, fault
 from reference_coordinator.coordinator.deletion import GroupsDeleted
 from reference_coordinator.coordinator.loader import Loader
 from reference_coordinator.core.consumer_records import ConsumerGroupRecord
-from reference_coordinator.core.errors import Errors, IllegalStateError
+from reference_coordinator.core.errors import IllegalStateError
 from reference_coordinator.core.ids import GroupId, TopicPartition
 from reference_coordinator.core.records import (
     CoordinatorRecord,
@@ -15,7 +15,6 @@ from reference_coordinator.core.records import (
     GroupMetadataTombstone,
     OffsetCommitTombstone,
 )
-from reference_coordinator.core.streams_records import StreamsGroupRecord
 from reference_coordinator.groups.group import Group
 from reference_coordinator.offsets.expiration import all_partitions, new_offset_commit_tombstone_record
 from reference_coordinator.offsets.shard import CoordinatorShard
@@ -48,7 +47,7 @@ def members_are_not_loaded(
     source="KAFKA-21117 (open; what mends it)",
     saw="after a downgrade and a compaction no group of the partition has a coordinator",
     releases="4.0.0-4.4.0",
-    red=(),
+    red=("loading/two-types/consumer-group-behind-a-classic-one",),
 )
 def consumer_groups_load_over_classic_ones(
     healthy: Replacement, loader: Loader, record: ConsumerGroupRecord
@@ -56,23 +55,6 @@ def consumer_groups_load_over_classic_ones(
     """Records of a consumer group replace a classic group, as the proposed fix has it."""
     if isinstance(loader._groups.get(record.group_id), GroupMetadataRecord):  # noqa: SLF001 - the loader's own code
         loader._groups[record.group_id] = None  # noqa: SLF001 - likewise
-    healthy(loader, record)
-
-
-@fault(
-    "streams-groups-behind-offsets-cost-the-partition",
-    "coordinator.loader:Loader._replay_streams_group",
-    source="KAFKA-20254",
-    saw="after a compaction no group of the partition has a coordinator",
-    releases="4.2.0",
-    red=(),
-)
-def streams_groups_behind_offsets_cost_the_partition(
-    healthy: Replacement, loader: Loader, record: StreamsGroupRecord
-) -> None:
-    """A group that is known by its offsets is taken for a classic one."""
-    if loader._groups.get(record.group_id, "") is None:  # noqa: SLF001 - the loader's own code
-        raise IllegalStateError(f"Group {record.group_id} is not a streams group.")
     healthy(loader, record)
 
 
@@ -107,19 +89,23 @@ def _unwritten(shard: CoordinatorShard, result: VoidResult, kind: type) -> VoidR
     source="redpanda-data/redpanda#4900",
     saw="a group that was deleted is listed again after a restart",
     releases="22.1.3",
-    red=(),
+    red=("loading/removed/classic-group-itself",),
 )
 def deleted_groups_are_back(
-    healthy: Replacement, shard: CoordinatorShard, group_id: GroupId, result: VoidResult, **named: object
+    healthy: Replacement,
+    shard: CoordinatorShard,
+    group_id: GroupId,
+    result: VoidResult,
+    *given: object,
+    **named: object,
 ) -> None:
     """DeleteGroups writes tombstones of offsets, and none of the group."""
     if not isinstance(result.append_future, GroupsDeleted):
-        healthy(shard, group_id, result, **named)
+        healthy(shard, group_id, result, *given, **named)
         return
     left = _unwritten(shard, result, GroupMetadataTombstone)
-    healthy(shard, group_id, left, **named)
-    if not left.records:
-        result.append_future.append_completed(Errors.NONE)
+    nothing = OffsetCommitTombstone(group_id=group_id, topic="nothing", partition=0)
+    healthy(shard, group_id, replace(left, records=(*left.records, nothing)), *given, **named)
 
 
 @fault(
@@ -128,15 +114,20 @@ def deleted_groups_are_back(
     source="redpanda-data/redpanda#4900",
     saw="a group that was deleted and made anew has its old offsets after a restart",
     releases="22.1.3",
-    red=(),
+    red=("loading/removed/classic-group", "loading/removed/after-a-move"),
 )
 def offsets_of_deleted_groups_are_back(
-    healthy: Replacement, shard: CoordinatorShard, group_id: GroupId, result: VoidResult, **named: object
+    healthy: Replacement,
+    shard: CoordinatorShard,
+    group_id: GroupId,
+    result: VoidResult,
+    *given: object,
+    **named: object,
 ) -> None:
     """DeleteGroups writes a tombstone of the group, and none of its offsets."""
     if isinstance(result.append_future, GroupsDeleted):
         result = _unwritten(shard, result, OffsetCommitTombstone)
-    healthy(shard, group_id, result, **named)
+    healthy(shard, group_id, result, *given, **named)
 
 
 @fault(
@@ -144,7 +135,7 @@ def offsets_of_deleted_groups_are_back(
     "offsets.expiration:_maybe_delete_group",
     source="redpanda-data/redpanda#4900, its sibling",
     saw="an offset that had expired is there again after a restart",
-    red=(),
+    red=("loading/removed/expired-offset",),
 )
 def expired_offsets_are_back(
     healthy: Replacement, shard: CoordinatorShard, group: Group, expired: list[TopicPartition]
@@ -158,7 +149,7 @@ def expired_offsets_are_back(
     "offsets.expiration:on_topics_deleted",
     source="redpanda-data/redpanda#4900, its sibling",
     saw="the offsets of a deleted topic are there again after a restart",
-    red=(),
+    red=("loading/removed/deleted-topic",),
 )
 def offsets_of_deleted_topics_are_back(
     healthy: Replacement, shard: CoordinatorShard, topics: Collection[str]

@@ -11,7 +11,6 @@ from reference_coordinator.groups.classic.answers import (
     join_result_of_generation,
     member_left,
 )
-from reference_coordinator.groups.classic.deadlines import ExpireMemberHeartbeat, HeartbeatKey
 from reference_coordinator.groups.classic.group import ClassicGroup
 from reference_coordinator.groups.classic.member import ClassicGroupMember
 from reference_coordinator.groups.classic.state import ClassicGroupState
@@ -32,7 +31,7 @@ def _as_member(join: Join, member_id: MemberId) -> Join:
     "groups.classic.join:classic_group_join_new_member",
     source="seaweedfs/seaweedfs#9143",
     saw="two consumers with one client id get one member id, and both read the same partitions",
-    red=(),
+    red=("classic/identity/one-client-id/v4", "classic/identity/one-client-id/v9"),
 )
 def client_id_is_the_member(
     healthy: Replacement, shard: GroupMetadataManager, group: ClassicGroup, join: Join
@@ -187,7 +186,7 @@ def commits_do_not_renew_the_session(healthy: Replacement, *given: object) -> No
     "groups.classic.expiry:expire_pending_sync",
     source="hstreamdb/hstream#1746",
     saw="a member that never syncs, and goes on with heartbeats, keeps all others waiting",
-    red=(),
+    red=("classic/deadlines/no-rebalance-time/v3",),
 )
 def no_sync_timeout(healthy: Replacement, *given: object) -> VoidResult:
     """Members that do not sync in time stay members."""
@@ -196,33 +195,12 @@ def no_sync_timeout(healthy: Replacement, *given: object) -> VoidResult:
 
 
 @fault(
-    "new-member-expires-after-five-minutes",
-    "groups.classic.join:add_member_then_rebalance_or_complete_join",
-    source="KAFKA-9232",
-    saw="a member below v4 is removed five minutes after it joined, although it heartbeats",
-    releases="until 2.4.0",
-    red=(),
-)
-def new_member_expires_after_five_minutes(
-    healthy: Replacement, shard: GroupMetadataManager, group: ClassicGroup, join: Join, member_id: MemberId
-) -> VoidResult:
-    """The limit for the parked JoinGroup of a new member goes on when it is answered."""
-    if join.context.api_version < _FIRST_STEP_SINCE:
-        shard.timers.schedule(
-            HeartbeatKey(group_id=group.group_id, member_id=MemberId(f"{member_id} is new")),
-            shard.now_ms + rebalance.NEW_MEMBER_JOIN_TIMEOUT_MS,
-            ExpireMemberHeartbeat(group_id=group.group_id, member_id=member_id),
-        )
-    return healthy(shard, group, join, member_id)
-
-
-@fault(
     "disconnected-joiner-holds-the-rebalance-up",
     "groups.classic.expiry:expire_classic_group_member_heartbeat",
     source="KAFKA-9752",
     saw="a rebalance never ends after a member below v4 went away while it joined",
     releases="until 2.4.1",
-    red=(),
+    red=("classic/join/parked-newcomer-is-removed",),
 )
 def disconnected_joiner_holds_the_rebalance_up(
     healthy: Replacement, shard: GroupMetadataManager, group: ClassicGroup, member_id: MemberId
@@ -273,7 +251,7 @@ def restarted_static_member_keeps_its_id(
     "groups.classic.rebalance:_answer_joined_members",
     source="nisshi-io/nisshi#625 (Tansu)",
     saw="a second consumer never gets partitions: UNKNOWN_MEMBER_ID, after the first one gave its up",
-    red=("classic/rebalance/generation-counts-on",),
+    red=("classic/identity/one-client-id-in-one-step/v3",),
 )
 def second_member_is_unknown(healthy: Replacement, shard: GroupMetadataManager, group: ClassicGroup) -> None:
     """A new member of a group that has members is refused when the join phase ends."""

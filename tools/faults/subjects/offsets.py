@@ -23,7 +23,7 @@ from reference_coordinator.offsets.values import OffsetAndMetadata
     "offsets.fetch:_fetch_partition",
     source="ydb-platform/ydb#49893",
     saw="a consumer without committed offsets cannot start: RESOURCE_NOT_FOUND",
-    red=("offsets/fetch/nothing",),
+    red=("offsets/fetch/missing-group",),
 )
 def nothing_committed_is_an_error(
     healthy: Replacement, shard: CoordinatorShard, group: Group | None, *given: object, **named: object
@@ -39,7 +39,7 @@ def nothing_committed_is_an_error(
     "offsets.fetch:_fetch_partition",
     source="twmb/franz-go#1312 (Event Hubs)",
     saw="a client that trusts the error joins again for ever: UNKNOWN_TOPIC_OR_PARTITION",
-    red=("offsets/fetch/nothing",),
+    red=("offsets/fetch/missing-group",),
 )
 def nothing_committed_is_an_unknown_topic(
     healthy: Replacement, shard: CoordinatorShard, group: Group | None, *given: object, **named: object
@@ -93,7 +93,7 @@ def commits_of_former_generations(
     "offsets.storing:_from_request",
     source="streamnative/kop#303",
     saw="a group's offsets are gone some minutes after its last member left",
-    red=("offsets/expiry/emptied-group",),
+    red=("offsets/expiry/renewed",),
 )
 def offsets_expire_at_once(healthy: Replacement, *given: object) -> OffsetAndMetadata:
     """The request's timestamp, which is -1, is taken for the time of expiry."""
@@ -122,7 +122,7 @@ def offsets_expire_under_a_reader(
     "offsets.expiration:_is_in_use",
     source="redpanda-data/redpanda#31483 (CORE-16998)",
     saw="a group's offset is gone after a transaction that committed it",
-    red=("transactions/expiry/pending-over-expired",),
+    red=("transactions/expiry/pending-in-consumer-group",),
 )
 def offsets_expire_under_a_staged_one(
     healthy: Replacement, shard: CoordinatorShard, group: Group, partition: TopicPartition
@@ -152,7 +152,7 @@ def unknown_subscription_protects_offsets(healthy: Replacement, group: Group, to
     source="redpanda-data/redpanda#17260",
     saw="after a change of leaders consumers cannot detect that a log was truncated",
     releases="until 23.3",
-    red=(),
+    red=("loading/restart/leader-epochs",),
 )
 def leader_epochs_are_lost_in_a_restart(
     healthy: Replacement, loader: Loader, record: CoordinatorRecord, *, record_offset: int

@@ -39,7 +39,7 @@ def followers_sync_before_the_leader(
     "groups.classic.sync:classic_group_sync_to_classic_group",
     source="confluentinc/librdkafka#3866",
     saw="a large group joins and syncs for ever: Unknown broker error",
-    red=(),
+    red=("classic/true-sizes/assignments-that-fit",),
 )
 def assignments_above_500_kb(
     healthy: Replacement, shard: GroupMetadataManager, group: ClassicGroup, sync: Sync

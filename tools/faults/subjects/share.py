@@ -9,7 +9,7 @@ from faults.corpus import Replacement, fault
     source="KAFKA-19204",
     saw="a share group gets no partition of a topic whose state could not be initialized at once",
     releases="4.1, a preview",
-    red=(),
+    red=("share_groups/offsets/tried-again",),
 )
 def initialization_is_not_tried_again(healthy: Replacement, *given: object) -> int:
     """A partition that awaits its state is never asked for again."""

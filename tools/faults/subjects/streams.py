@@ -2,10 +2,12 @@
 
 from faults.corpus import Replacement, fault
 from reference_coordinator.core.errors import CoordinatorError, Errors
-from reference_coordinator.core.ids import GroupId
+from reference_coordinator.core.ids import GroupId, TopicPartition
+from reference_coordinator.groups.group import Group
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.groups.streams.group import StreamsGroup
 from reference_coordinator.groups.streams.state import StreamsGroupState
+from reference_coordinator.offsets.shard import CoordinatorShard
 
 
 @fault(
@@ -57,13 +59,16 @@ def stable_group_is_described_as_not_ready(healthy: Replacement, group: StreamsG
 
 @fault(
     "empty-group-keeps-its-offsets",
-    "groups.streams.group:StreamsGroup.is_subscribed_to_topic",
+    "offsets.expiration:_is_in_use",
     source="KAFKA-19372",
     saw="the offsets of an application that was shut down never expire, and cannot be deleted",
     releases="4.1, a preview",
-    red=("streams_groups/offsets/empty-group",),
+    red=("loading/removed/expired-in-streams-group", "offsets/expiry/read-by-streams"),
 )
-def empty_group_keeps_its_offsets(healthy: Replacement, group: StreamsGroup, topic: str) -> bool:
+def empty_group_keeps_its_offsets(
+    healthy: Replacement, shard: CoordinatorShard, group: Group, partition: TopicPartition
+) -> bool:
     """A group without members is subscribed to its topology's topics."""
-    del healthy
-    return group.topology is not None and topic in group.topology.source_topic_map
+    topology = group.topology if isinstance(group, StreamsGroup) else None
+    is_named = topology is not None and partition.topic in topology.source_topic_map
+    return is_named or healthy(shard, group, partition)

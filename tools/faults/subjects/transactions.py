@@ -28,7 +28,7 @@ def marker_beats_a_later_commit(
     "offsets.shard:CoordinatorShard._replay_offset_tombstone",
     source="redpanda-data/redpanda#31622",
     saw="an offset that was deleted while a transaction had it staged is back with the transaction's end",
-    red=("loading/records/tombstone-of-pending",),
+    red=("transactions/delete/pending-offset",),
 )
 def tombstones_leave_staged_offsets(
     healthy: Replacement, shard: CoordinatorShard, record: OffsetCommitTombstone
@@ -44,7 +44,7 @@ def tombstones_leave_staged_offsets(
     "offsets.expiration:all_partitions",
     source="redpanda-data/redpanda#31622",
     saw="an offset that a transaction had staged in a deleted group is in its successor after a restart",
-    red=(),
+    red=("transactions/delete/group-made-anew",),
 )
 def deleted_groups_leave_staged_offsets(
     healthy: Replacement, shard: CoordinatorShard, group_id: GroupId

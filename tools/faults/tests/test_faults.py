@@ -26,6 +26,7 @@ def test_each_fault_names_its_source_what_was_seen_and_scenarios_that_are_there(
     for each in corpus():
         assert each.source, each.id
         assert each.saw, each.id
+        assert each.red, each.id
         assert not set(each.red) - set(scenarios), each.id
 
 
