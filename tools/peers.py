@@ -5,6 +5,7 @@ noida-db comes from PyPI; kfake, of franz-go, is built where Go is there. Both a
 librdkafka's mock and two releases of Kafka.
 """
 
+import argparse
 import os
 import shlex
 import shutil
@@ -46,6 +47,7 @@ _JUDGED: Final = frozenset((ExitCode.EXPECTED, ExitCode.UNEXPECTED, ExitCode.IND
 
 def main() -> int:
     """Run the suites on every peer that can be had, and write the page."""
+    argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
     _CACHE.mkdir(parents=True, exist_ok=True)
     found: dict[str, Sequence[Judgement]] = {}
     causes: dict[str, Mapping[str, int]] = {}

@@ -29,6 +29,7 @@ from harness.orchestration.plan import PlanError, expectation_files, parse_targe
 from harness.results.exit_code import ExitCode
 from harness.suggestions import close_to
 from harness.trace.files import LATEST, write_whole
+from harness.verdict import Outcome
 
 expect = typer.Typer(
     help="Check, add and remove expectation entries (known differences).", no_args_is_help=True
@@ -175,6 +176,8 @@ def _remove(entries: Sequence[LocatedEntry], *, yes: bool) -> None:
 
 def _refuse_faulty(proposal: Proposal, reason: str, link: str, further: dict[str, str]) -> None:
     """Refuse an entry that the next run would refuse, before anything is written."""
+    # Of a cause, the first result may be an indeterminate one.
+    outcome = proposal.judgement.outcome if proposal.cause is None else Outcome.DIVERGES.value
     try:
         Entry.model_validate(
             {
@@ -182,7 +185,7 @@ def _refuse_faulty(proposal: Proposal, reason: str, link: str, further: dict[str
                 "targets": list(proposal.specs),
                 "cause": proposal.cause,
                 "beside": list(proposal.beside),
-                "outcome": proposal.judgement.outcome,
+                "outcome": outcome,
                 "libraries": None if proposal.library is None else [proposal.library],
                 "reason": reason,
                 "link": link,

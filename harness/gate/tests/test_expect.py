@@ -10,6 +10,7 @@ import pytest
 from harness.gate.expectation_file import EditError, with_entry, with_values, without_entries
 from harness.gate.tests.small_runs import Ran
 from harness.results.exit_code import ExitCode
+from harness.tests.damaged import rewrite
 from harness.tests.in_process import CommandLine
 from harness.tests.small_suite import NEW, RIGHT, WRONG, entry
 from harness.trace.files import RunFolder
@@ -159,6 +160,14 @@ def test_what_update_writes_from_several_runs_makes_the_gate_green_on_each(ran: 
     ]
     assert written["targets"] == ["reference:3.9", "reference:4.4"]
     assert [ran.gate(run) for run in runs] == [ExitCode.EXPECTED, ExitCode.EXPECTED]
+
+
+def test_update_covers_what_an_indeterminate_result_has_shown_of_a_cause(ran: Ran) -> None:
+    run = ran.run("run", "--target", "reference:3.9", "--target", "reference:4.4")
+    rewrite(RunFolder(run).judgements, lambda old: old.replace(b'"diverges"', b'"indeterminate"', 1))
+    reported = ("--all", "--reason", "so", "--link", "KIP-1", "--yes")
+    assert ran.expect("update", "--run", run, *reported) == ExitCode.EXPECTED
+    assert ran.gate(run) == ExitCode.EXPECTED
 
 
 def test_update_writes_into_the_users_own_file_and_never_into_an_installed_package(
