@@ -314,8 +314,8 @@ class _AgainWatcher:
     name: str
 
     def target_says(self, target: str, text: str) -> None:
-        del target
-        self.watcher.target_says(self.name, text)
+        """Forward a text that stays under the target's own name, so that it stands there once."""
+        self.watcher.target_says(target if isinstance(text, Lasting) else self.name, text)
 
     def drive_begins(self, target: str, scenario_count: int) -> None:
         """Forward nothing: an attempt is driven in parts, and its total is known already."""

@@ -34,7 +34,6 @@ _Ask: TypeAlias = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
 _PAUSE_S: Final = 0.1
 _TRIES: Final = 120
 """How often a request is repeated without progress; a group is not empty during its initial delay."""
-_REPORTED: Final = 5
 _GROUPS_A_REQUEST: Final = 100
 _TIMEOUT_MS: Final = 60_000
 _ENDED: Final = frozenset({"Empty", "CompleteCommit", "CompleteAbort", "Dead", "PrepareEpochFence"})
@@ -73,8 +72,8 @@ class Cleaned:
         )
         if not self.left:
             return done
-        more = f"; and {len(self.left) - _REPORTED} more" if len(self.left) > _REPORTED else ""
-        return f"{done}; left behind: {'; '.join(self.left[:_REPORTED])}{more}"
+        more = f"; and {len(self.left) - 1} more" if len(self.left) > 1 else ""
+        return f"{done}; left behind: {self.left[0]}{more}"
 
 
 @dataclass(slots=True, kw_only=True)
