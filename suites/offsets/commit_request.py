@@ -4,6 +4,8 @@ from harness.scenario import Conversation, ask, expect, scenario
 
 HANDLES = "KafkaApis#handleOffsetCommitRequest"
 TINY_METADATA = {"offset.metadata.max.bytes": "10"}
+STOCK_METADATA = {"offset.metadata.max.bytes": "4096"}
+"""Kafka's default, which a broker has that does not tell."""
 
 
 @scenario("offsets/request/unknown-topic", source=HANDLES, clauses=("OC-21",))
@@ -92,6 +94,29 @@ def large_metadata_stores_nothing(conversation: Conversation) -> None:
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: (2, "ten longer")}}))
     ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
     ana.repeats(ask.offset_fetch(), until=expect.offset_fetch({"orders": {0: 2}}))
+
+
+@scenario(
+    "offsets/request/metadata-at-its-true-size",
+    source="OffsetMetadataManager#validateOffsetCommit",
+    clauses=("OC-29",),
+    broker_config=STOCK_METADATA,
+)
+def metadata_of_a_stock_broker_has_4096_characters(conversation: Conversation) -> None:
+    """On a stock broker metadata of 4,096 characters is stored, and one more is too large."""
+    ana = conversation.actor("ana")
+    largest = "m" * 4_096
+
+    ana.sends(
+        ask.offset_commit(
+            generation_id=-1, member_id="", topics={"orders": {0: (1, largest), 1: (2, f"{largest}m")}}
+        )
+    )
+    ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE"}}))
+    ana.repeats(
+        ask.offset_fetch(topics={"orders": (0, 1)}),
+        until=expect.offset_fetch({"orders": {0: 1, 1: -1}}),
+    )
 
 
 @scenario(
