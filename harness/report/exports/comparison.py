@@ -28,7 +28,6 @@ from harness.report.model.names import in_markdown, in_terminal
 from harness.report.model.phrases import counted, link_address, shortened
 from harness.report.model.run_data import Run
 from harness.results.answer_impact import Effect
-from harness.trace.events import Event
 from harness.trace.files import write_whole
 
 _QUIET: Final = "bright_black"
@@ -182,8 +181,8 @@ def print_changes(run_dir: Path, console: Console) -> None:
 
 
 def _line(change: Change) -> str:
-    row = change.row
-    return f"{row.scenario_id}: {row.from_target} → {row.to_target}, {change.place}; {change.explanation}"
+    targets = f"{change.from_target} → {change.to_target}"
+    return f"{change.scenario_id}: {targets}, {change.place}; {change.explanation}"
 
 
 def write_changes(run_dir: Path) -> Path:
@@ -224,15 +223,11 @@ def _changes_markdown(changes: Changes) -> Iterator[str]:
     for change in changes.unexplained:
         yield f"- {in_markdown(_line(change))}"
         yield from (f"  - {in_markdown(line)}" for line in change.contrasts)
-        yield f"  - bytes before: `{_bytes(change.row.before)}`"
-        yield f"  - bytes after: `{_bytes(change.row.after)}`"
+        yield f"  - bytes before: `{change.seen.before_bytes or 'none'}`"
+        yield f"  - bytes after: `{change.seen.after_bytes or 'none'}`"
         yield f"  - again: `{change.reproduction}`"
     if changes.against:
         yield from _against(changes)
-
-
-def _bytes(answer: Event | None) -> str:
-    return "none" if answer is None else answer.raw or "none"
 
 
 def _against(changes: Changes) -> Iterator[str]:

@@ -1,47 +1,77 @@
-"""Changes from one version to the next, as pages and files show them."""
+"""Changes from one target of a run to the next, as pages and files show them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from itertools import pairwise
+from typing import Final, TypeAlias
 
-from harness.diff.model import Judgement
-from harness.report.model.behaviour_changes import BehaviourChange
+from harness.diff.check import TargetTrace
+from harness.diff.judge import TargetInfo
+from harness.diff.model import Attribution, Judgement
+from harness.diff.target_pattern import is_reference
 from harness.report.model.change_rows import ChangeRow, contrast_lines, first_place, notes, rows
 from harness.report.model.comparison import (
     ClientChange,
+    ComparedTarget,
     Comparison,
-    Side,
-    api_ranges,
-    changed_fields,
+    LoadedRun,
+    change_of,
     compared,
 )
 from harness.report.model.phrases import links_in, place
 from harness.report.model.run_data import Run
-from harness.results.answer_impact import FieldChange
 from harness.results.status import NEEDS_ATTENTION, status_of
-from harness.trace.events import EventKind
-from harness.trace.files import RunFolder
+from harness.trace.files import RunFolder, read_records
+from harness.verdict import COMPARABLE, RIGHT, Expectation
 
 _BY_PROFILES: Final = "each matches its release; no single named behaviour explains the change"
 _ADVERTISED: Final = "each advertises the versions that its release serves"
+_Causes: TypeAlias = Mapping[tuple[str, str | None, str | None], set[tuple[str, str]]]
+"""Behaviours, and where Kafka decides them, by scenario and pair of references."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One change of one scenario, in words."""
+    """A scenario that two neighbouring targets answer differently.
 
-    row: BehaviourChange
+    Neighbours are consecutive targets in the order in which the run names them, leaving out references and
+    targets on which the scenario could not run.
+    """
+
+    from_target: str
+    to_target: str
     seen: ClientChange
-    """The same as the rows of every comparison have it."""
-    place: str
-    """Where the change first shows, e.g. `step 8, Heartbeat v4`."""
-    contrasts: tuple[str, ...]
-    """One line for each field, with its values before and after."""
-    causes: tuple[str, ...]
-    """The named behaviours, each with its source; one phrase if there are none."""
+    """The first answers that differ."""
+    is_explained: bool
+    """Whether each of the two targets does as its oracle does, or as an expectation entry lists."""
     reproduction: str
     """A command line that reproduces the change."""
+
+    @property
+    def scenario_id(self) -> str:
+        """The scenario."""
+        return self.seen.scenario_id
+
+    @property
+    def place(self) -> str:
+        """Where the change first shows, e.g. `step 8, Heartbeat v4`."""
+        return first_place(self.seen)
+
+    @property
+    def contrasts(self) -> tuple[str, ...]:
+        """One line for each field, with its values before and after."""
+        return contrast_lines(self.seen)
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """The named behaviours, each with its source; one phrase if there are none."""
+        if not self.is_explained:
+            before, after = self.seen.before_outcome, self.seen.after_outcome
+            return (f"unexplained: {self.from_target} {before}, {self.to_target} {after}",)
+        named = zip(self.seen.behaviours, self.seen.sources, strict=True)
+        reported = tuple(f"{name} ({source})" for name, source in named)
+        return reported or (_ADVERTISED if self.seen.api == "ApiVersions" else _BY_PROFILES,)
 
     @property
     def explanation(self) -> str:
@@ -83,7 +113,7 @@ class VersionStep:
     @property
     def unexplained(self) -> int:
         """The number of unexplained changes."""
-        return sum(not change.row.is_explained for change in self.changes)
+        return sum(not change.is_explained for change in self.changes)
 
     @property
     def causes(self) -> Mapping[str, int]:
@@ -97,6 +127,8 @@ class Changes:
     """All changes of a run, in the order of scenarios and, within one, of targets."""
 
     run: Run
+    targets: Mapping[str, ComparedTarget]
+    """By name, but for references."""
     changes: tuple[Change, ...]
     against: str | None
     """Name of the target that all others are compared with; None if each has its own reference."""
@@ -107,9 +139,11 @@ class Changes:
     def of(cls, run: Run) -> "Changes":
         """Return the changes of a run in words."""
         measured = {each.target: run.measure_of(each.target) for each in run.targets}
+        targets = _compared_targets(run)
         return cls(
             run=run,
-            changes=tuple(_change(run, row) for row in run.changes),
+            targets=targets,
+            changes=tuple(_changes(run, targets)),
             against=next((measure.target for measure in measured.values() if measure), None),
             findings=tuple(
                 _finding(run, each)
@@ -122,13 +156,13 @@ class Changes:
     @property
     def unexplained(self) -> tuple[Change, ...]:
         """The changes in which at least one side does not behave as expected."""
-        return tuple(change for change in self.changes if not change.row.is_explained)
+        return tuple(change for change in self.changes if not change.is_explained)
 
     def by_scenario(self) -> Mapping[str, Sequence[Change]]:
         """Group the changes by scenario."""
         found: dict[str, list[Change]] = defaultdict(list)
         for change in self.changes:
-            found[change.row.scenario_id].append(change)
+            found[change.scenario_id].append(change)
         return found
 
     def by_step(self) -> tuple["VersionStep", ...]:
@@ -136,17 +170,24 @@ class Changes:
         order = {target: index for index, target in enumerate(self.run.header.targets)}
         found: dict[tuple[str, str], list[Change]] = defaultdict(list)
         for change in self.changes:
-            found[change.row.from_target, change.row.to_target].append(change)
+            found[change.from_target, change.to_target].append(change)
         pairs = sorted(found, key=lambda pair: (order.get(pair[1], -1), order.get(pair[0], -1)))
         return tuple(
             VersionStep(
                 from_target=pair[0],
                 to_target=pair[1],
                 changes=tuple(found[pair]),
-                comparison=_comparison(self.run, pair, found[pair]),
+                comparison=self._comparison(pair, found[pair]),
             )
             for pair in pairs
         )
+
+    def _comparison(self, pair: tuple[str, str], found: Sequence[Change]) -> Comparison:
+        one, other = (replace(self.targets[name].side(), label=name) for name in pair)
+        same_count = len(one.ran & other.ran) - len(found)
+        seen = [change.seen for change in found]
+        made = compared(one, other, seen, common=self.run.scripts, same_count=same_count)
+        return replace(made, is_explained=True)
 
     def by_cause(self) -> Mapping[str, Sequence[int]]:
         """Count the changes of each cause for each step of `by_step`, the most frequent cause first."""
@@ -170,61 +211,64 @@ class Changes:
         return ", ".join(links_in(f"{script.source} {script.title} {script.notes}")) if script else ""
 
 
-def _change(run: Run, row: BehaviourChange) -> Change:
-    seen = _seen(run, row)
-    return Change(
-        row=row,
-        seen=seen,
-        place=first_place(seen),
-        contrasts=contrast_lines(seen),
-        causes=_causes(row),
-        reproduction=run.repetition_of_change(row),
+def _compared_targets(run: Run) -> Mapping[str, ComparedTarget]:
+    """Return the targets in the order in which the run names them, but for references."""
+    infos = [
+        TargetInfo(
+            run_id=each.run_id, target=each.target, spec=each.spec, profile=each.profile, oracle=each.oracle
+        )
+        for each in run.targets
+    ]
+    loaded = LoadedRun(
+        folder=RunFolder(run.directory),
+        header=run.header,
+        scripts={},
+        traces={
+            each.target: TargetTrace(info=each, events=run.steps.of_target(each.target)) for each in infos
+        },
+        judgements={(each.target, each.scenario_id): each for each in run.judgements},
     )
+    named = [name for name in run.header.targets if name in run.by_target]
+    return {
+        name: ComparedTarget(loaded=loaded, target=name)
+        for name in named
+        if not is_reference(run.target(name).spec)
+    }
 
 
-def _seen(run: Run, row: BehaviourChange) -> ClientChange:
-    script, before, after = run.scripts.get(row.scenario_id), row.before, row.after
-    fields: tuple[FieldChange, ...] = ()
-    if before and after and before.kind == after.kind == EventKind.RESPONSE:
-        fields = changed_fields(before.canonical, after.canonical)
-    return ClientChange(
-        scenario_id=row.scenario_id,
-        title=script.title if script else "",
-        source=script.source if script else "",
-        api=row.answer.api or "connection",
-        api_version=row.answer.api_version,
-        step=row.answer.step,
-        actor=row.answer.actor,
-        before_kind=before.kind if before else None,
-        after_kind=after.kind if after else None,
-        fields=fields,
-        answer_count=row.step_count,
-        before_outcome=row.from_outcome,
-        after_outcome=row.to_outcome,
-        delta="",
-        behaviours=row.behaviours,
-        sources=row.sources,
-        known_as=links_in(f"{script.source} {script.title} {script.notes}") if script else (),
-    )
+def _changes(run: Run, targets: Mapping[str, ComparedTarget]) -> Iterator[Change]:
+    order, causes = list(targets), _causes(RunFolder(run.directory))
+    judged: dict[str, list[Judgement]] = defaultdict(list)
+    for each in run.judgements:
+        if each.target in targets and each.outcome in COMPARABLE and each.scenario_id in run.scripts:
+            judged[each.scenario_id].append(each)
+    for scenario_id, found in sorted(judged.items()):
+        for one, other in pairwise(sorted(found, key=lambda each: order.index(each.target))):
+            seen = change_of(run.scripts[scenario_id], targets[one.target], targets[other.target])
+            if seen is None:
+                continue
+            named = sorted(causes[scenario_id, one.oracle, other.oracle])
+            yield Change(
+                from_target=one.target,
+                to_target=other.target,
+                seen=replace(
+                    seen,
+                    behaviours=tuple(name for name, _ in named),
+                    sources=tuple(source for _, source in named),
+                ),
+                is_explained=all(
+                    each.outcome in RIGHT or each.expectation == Expectation.EXPECTED for each in (one, other)
+                ),
+                reproduction=run.repetition_of_change(one.target, other.target, scenario_id),
+            )
 
 
-def _comparison(run: Run, pair: tuple[str, str], found: Sequence[Change]) -> Comparison:
-    one, other = (_side(run, target) for target in pair)
-    both = one.ran & other.ran
-    seen = [change.seen for change in found]
-    made = compared(one, other, seen, common=run.scripts, same_count=len(both) - len(seen))
-    return replace(made, is_explained=True)
-
-
-def _side(run: Run, target: str) -> Side:
-    summary, folder = run.target(target), RunFolder(run.directory)
-    return Side(
-        label=target,
-        spec=summary.spec,
-        profile=summary.profile,
-        api_ranges=api_ranges(folder, target) if folder.headers_json(target).is_file() else {},
-        judgements={each.scenario_id: each for each in run.judgements if each.target == target},
-    )
+def _causes(folder: RunFolder) -> _Causes:
+    found: dict[tuple[str, str | None, str | None], set[tuple[str, str]]] = defaultdict(set)
+    for each in read_records(Attribution, folder.attributions) if folder.attributions.exists() else ():
+        named = zip(each.behaviours, each.sources, strict=True)
+        found[each.scenario_id, each.from_oracle, each.to_oracle].update(named)
+    return found
 
 
 def _finding(run: Run, judgement: Judgement) -> VersionChange:
@@ -235,12 +279,3 @@ def _finding(run: Run, judgement: Judgement) -> VersionChange:
         reported=run.contrast(difference) if difference else judgement.reason,
         reproduction=run.repetition(judgement),
     )
-
-
-def _causes(row: BehaviourChange) -> tuple[str, ...]:
-    if not row.is_explained:
-        sides = ((row.from_target, row.from_outcome), (row.to_target, row.to_outcome))
-        return (f"unexplained: {', '.join(f'{target} {outcome}' for target, outcome in sides)}",)
-    named = zip(row.behaviours, row.sources, strict=True)
-    reported = tuple(f"{name} ({source})" for name, source in named)
-    return reported or (_ADVERTISED if row.answer.api == "ApiVersions" else _BY_PROFILES,)

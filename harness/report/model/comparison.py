@@ -16,6 +16,7 @@ from harness.diff.model import Judgement
 from harness.diff.paths import is_within, unequal_leaves, unindexed
 from harness.diff.raw_difference import leaf_text
 from harness.report.model.phrases import links_in
+from harness.report.model.run_data import ScriptPage
 from harness.results.answer_impact import Contrast, FieldChange, consequence, deviation
 from harness.results.brokers import added_properties
 from harness.results.client_impact import WAYS
@@ -133,6 +134,9 @@ class ClientChange:
     before_note: str | None = None
     """What happened instead of an answer, in words."""
     after_note: str | None = None
+    before_bytes: str | None = None
+    """What came, in hexadecimal digits."""
+    after_bytes: str | None = None
     is_flaky: bool = False
     """Whether a side's result occurred once and not again."""
     also: tuple["ClientChange", ...] = ()
@@ -331,7 +335,7 @@ class _ChangedAnswer:
 
 
 def change_of(
-    script: Script, before: ComparedTarget, after: ComparedTarget, *, since: int = 0
+    script: Script | ScriptPage, before: ComparedTarget, after: ComparedTarget, *, since: int = 0
 ) -> ClientChange | None:
     """Return what changed in a scenario from a given step on; None if nothing did."""
     judged = before.judgement(script.id), after.judgement(script.id)
@@ -347,7 +351,7 @@ def change_of(
 
 
 def _reported(
-    script: Script, places: Sequence[_ChangedAnswer], before: Judgement, after: Judgement
+    script: Script | ScriptPage, places: Sequence[_ChangedAnswer], before: Judgement, after: Judgement
 ) -> ClientChange:
     first = places[0]
     return ClientChange(
@@ -370,6 +374,8 @@ def _reported(
         known_as=links_in(f"{script.source} {script.title} {script.notes}"),
         before_note=first.before.note if first.before else None,
         after_note=first.after.note if first.after else None,
+        before_bytes=first.before.raw if first.before else None,
+        after_bytes=first.after.raw if first.after else None,
         is_flaky=ResultStatus.FLAKY in (status_of(before), status_of(after)),
     )
 

@@ -11,7 +11,6 @@ from pydantic import TypeAdapter, ValidationError
 from harness.diff.alignment import AlignedEvents
 from harness.diff.model import Attempt, Difference, Judgement
 from harness.diff.target_pattern import is_reference
-from harness.report.model.behaviour_changes import BehaviourChange, behaviour_changes
 from harness.report.model.contrasts import Times
 from harness.report.model.figures import (
     CauseCount,
@@ -129,12 +128,6 @@ class Run:
         return cause_counts(each for found in self.differences.values() for each in found)
 
     @property
-    def changes(self) -> tuple[BehaviourChange, ...]:
-        """The changes between targets, by scenario id, then in the order of targets."""
-        folder = RunFolder(self.directory)
-        return tuple(behaviour_changes(folder, self.judgements, self.differences, self.steps))
-
-    @property
     def clauses(self) -> Mapping[str, Clause]:
         """The catalogue's rows by their ids, if the run has them."""
         path = RunFolder(self.directory).clauses
@@ -163,9 +156,9 @@ class Run:
         """Return a command line that repeats a scenario as in this run."""
         return self._repetition([judgement.target], judgement.scenario_id)
 
-    def repetition_of_change(self, change: BehaviourChange) -> str:
+    def repetition_of_change(self, before: str, after: str, scenario_id: str) -> str:
         """Return a command line that reproduces a change from one target to another."""
-        return self._repetition([change.from_target, change.to_target], change.scenario_id)
+        return self._repetition([before, after], scenario_id)
 
     def _repetition(self, names: Sequence[str], scenario_id: str) -> str:
         measures = [self.measure_of(name) for name in names]

@@ -11,18 +11,16 @@ from harness.diff.alignment import AlignedEvents, aligned
 from harness.diff.model import Difference, Judgement
 from harness.report.model.figures import (
     ErrorCodeCount,
-    LatencyQuantile,
     error_code_counts,
     latency_quantiles,
     request_counts,
 )
+from harness.spark.trend_rows import LatencyQuantile
 from harness.targets.base.limits import PAGE_BYTES
 from harness.trace.events import Event
 from harness.trace.files import RunFolder, attempt_name, read_events
 from harness.trace.schema import TraceError
 
-Answers: TypeAlias = Mapping[tuple[int, int, str | None], AlignedEvents]
-"""A target's answers beside its oracle's, by step, number of the answer in the step, and actor."""
 _Events: TypeAlias = Mapping[str, Sequence[Event]]
 """By scenario id, in sequence."""
 
@@ -54,23 +52,17 @@ class StepTable:
             for target, rows in self._aligned(scenario_id)
         }
 
-    def answers(self, scenario_id: str) -> Mapping[str, Answers]:
-        """Return a scenario's answers, by target."""
-        return {
-            target: {
-                (row.step, row.answer, row.event.actor): row
-                for row in rows
-                if row.answer is not None and row.event is not None
-            }
-            for target, rows in self._aligned(scenario_id)
-        }
+    def of_target(self, target: str) -> Mapping[str, Sequence[Event]]:
+        """Return a target's events of the attempts that results come from, by scenario id."""
+        self.read_all()
+        assert self._traces is not None
+        return {scenario_id: self._ruling(target, scenario_id) for scenario_id in self._traces[target]}
 
     def events(self) -> Iterator[Event]:
         """Yield the events of the attempts that results come from."""
-        self.read_all()
         for target in self._folder.targets():
-            for scenario_id in (self._traces or {})[target]:
-                yield from self._ruling(target, scenario_id)
+            for events in self.of_target(target).values():
+                yield from events
 
     @cached_property
     def latencies(self) -> tuple[LatencyQuantile, ...]:
