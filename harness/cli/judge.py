@@ -18,7 +18,7 @@ from harness.captures.judged import patterns_of
 from harness.captures.pages import Given, write_pages
 from harness.captures.sources import Recording, recordings_of
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.violations import print_violations, worst_of
+from harness.cli.tap import print_violations, worst_of
 from harness.invariants import Violation
 from harness.invariants.blame import ToBlame, in_words
 from harness.invariants.stored import check_run

@@ -3,23 +3,26 @@
 import asyncio
 import shlex
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
+from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.interrupts import end_at_once_from_now_on, end_well_by_signal
 from harness.cli.options import DRY_RUN, RUN_ID, list_only, refuse_taken
-from harness.cli.violations import print_violations, worst_of
+from harness.invariants import AtFault, Invariant, Violation
 from harness.invariants.blame import in_words
 from harness.orchestration.external import outline, tap_announcement
 from harness.orchestration.plan import PlanError, new_run_id, parse_targets
 from harness.results.exit_code import ExitCode, worst
 from harness.results.run_kinds import open_folder
 from harness.tap.listeners import parse_address
-from harness.tap.run import TappedRun, TapPlan, finish_later, tap_target
+from harness.tap.run import TappedRun, TapPlan, finish_later, reported, tap_target
 from harness.terminal import Writer, plain
 from harness.trace.events import TARGET_LOST, RunKind
 
@@ -101,3 +104,25 @@ def _exit_code(tapped: TappedRun) -> ExitCode:
     if tapped.footer.ended.startswith(TARGET_LOST):
         applying.append(ExitCode.UNAVAILABLE)
     return worst(applying)
+
+
+_KEPT: Final = 4
+"""Rows for what follows the violations."""
+
+
+def print_violations(writer: Writer, violations: Sequence[Violation]) -> None:
+    """Print how often each invariant was broken and by whom, and the first violations."""
+    count = Counter((each.invariant, each.party) for each in violations)
+    table = Table("invariant", *AtFault, title="Broken")
+    for invariant in Invariant:
+        table.add_row(invariant, *(str(count[invariant, party]) for party in AtFault))
+    for line in writer.lines_of(lambda console: console.print(table)):
+        writer.say(line)
+    lines = [[plain(f"{each.target}: {reported(each)}")] for each in violations]
+    writer.say_some(lines, rest="the pages of the run have them all", keep=_KEPT)
+
+
+def worst_of(violations: Sequence[Violation], *, is_scripted: bool) -> ExitCode:
+    """Return the exit code for violations; scripted clients may break rules."""
+    counted = [each for each in violations if not is_scripted or each.party == AtFault.COORDINATOR]
+    return ExitCode.UNEXPECTED if counted else ExitCode.EXPECTED

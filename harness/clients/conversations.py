@@ -15,7 +15,6 @@ from harness.report.model.clients import (
     column_key,
     reference_of,
 )
-from harness.report.model.clients_facts import phrase
 from harness.report.model.conversation_data import heard, lone_conversation_data, steps_of
 from harness.report.site.pages import Site
 from harness.results.client_results import (
@@ -24,6 +23,7 @@ from harness.results.client_results import (
     ClientsRun,
     ScriptOutcome,
     conversation,
+    phrase,
 )
 from harness.results.stored_data import read_lines
 from harness.tap.journal import JOURNAL, Beginning, Kind, read_journal

@@ -16,7 +16,6 @@ from harness.clients.steps import (
     step_text,
 )
 from harness.invariants import AtFault, Violation
-from harness.report.model.clients_facts import phrase
 from harness.results.client_results import (
     FAILED,
     NOT_RUN,
@@ -24,6 +23,7 @@ from harness.results.client_results import (
     ClientResult,
     Remark,
     ScriptOutcome,
+    phrase,
 )
 from harness.results.exit_code import ENDED_COMPLETE
 from harness.results.replay_results import ReplayFinding

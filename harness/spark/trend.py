@@ -26,7 +26,7 @@ from harness.spark.trend_rows import (
     FirstChangedVersion,
     FirstDifference,
     FlakeRate,
-    LatencyTrend,
+    LatencyQuantile,
     RunDelta,
     RunTotal,
     SlowScenario,
@@ -101,7 +101,7 @@ TREND_MARTS: Final[Mapping[str, Mart]] = {
         lambda of: conversation_mart.error_confusion(of["traces"], of["conversations"]),
     ),
     "latency_quantiles": Mart(
-        LatencyTrend, ("target", "api", "api_version"), lambda of: trend_mart.latency_trend(of["events"])
+        LatencyQuantile, ("target", "api", "api_version"), lambda of: trend_mart.latency_trend(of["events"])
     ),
     "timing_margins": Mart(
         TimingMargin,

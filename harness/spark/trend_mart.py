@@ -20,7 +20,7 @@ from harness.spark.trend_rows import (
     ClauseCoverage,
     FirstChangedVersion,
     FlakeRate,
-    LatencyTrend,
+    LatencyQuantile,
     RunDelta,
     RunTotal,
     SlowScenario,
@@ -444,7 +444,7 @@ def _clause_status() -> Column:
 
 
 def latency_trend(events: DataFrame) -> DataFrame:
-    """Compute quantiles of answer times. Grain and columns: `LatencyTrend`.
+    """Compute quantiles of answer times. Grain and columns: `LatencyQuantile`.
 
     Answers to polls are events of another kind and are not counted; nor are answers whose time is unknown.
     """
@@ -459,7 +459,7 @@ def latency_trend(events: DataFrame) -> DataFrame:
         .withColumns(
             {name: sf.col("quantiles")[at] for at, name in enumerate(("p50_ms", "p95_ms", "p99_ms"))}
         )
-        .select(*column_names(LatencyTrend))
+        .select(*column_names(LatencyQuantile))
     )
 
 

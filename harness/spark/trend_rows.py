@@ -215,10 +215,10 @@ class ErrorConfusion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LatencyTrend:
-    """Quantiles of answer times over all runs, excluding polls. Grain: target, API, version.
+class LatencyQuantile:
+    """Quantiles of answer times, excluding polls. Grain: target, API, version.
 
-    Quantiles have an error of at most a thousandth in rank.
+    Over many runs, quantiles have an error of at most a thousandth in rank.
     """
 
     target: str

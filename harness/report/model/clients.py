@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from harness.diff.model import Judgement
-from harness.report.model.clients_facts import fact_texts
 from harness.report.model.matrix import MatrixGroup, laid_out, titles
 from harness.report.model.names import address, in_terminal, slug, target_anchor
 from harness.report.model.phrases import GLYPHS, PROGRAM, given_options, shortened
@@ -23,6 +22,7 @@ from harness.results.client_results import (
     ClientResultKey,
     ClientScriptData,
     ClientsRun,
+    fact_texts,
 )
 from harness.results.exit_code import ENDED_COMPLETE
 from harness.results.status import NEEDS_ATTENTION, ResultStatus, shown

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.diff.model import Difference
+from harness.spark.trend_rows import LatencyQuantile
 from harness.trace.embedded import canonical_fields
 from harness.trace.events import Event, EventKind
 from harness.trace.schema import TraceError
@@ -40,20 +41,6 @@ class CauseCount:
     scenario_ids: tuple[str, ...]
     """These two lists are in alphabetical order, without duplicates."""
     finding_count: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LatencyQuantile:
-    """Quantiles of answer times, excluding polls. Grain: target, API, version."""
-
-    target: str
-    api: str
-    api_version: int
-    response_count: int
-    p50_ms: float
-    p95_ms: float
-    p99_ms: float
-    max_ms: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

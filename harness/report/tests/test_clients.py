@@ -10,12 +10,17 @@ import pytest
 from harness.clients.report import write_conversations_beside, write_report
 from harness.invariants import AtFault
 from harness.report.model.clients import client_attention, client_matrix, client_reproduction
-from harness.report.model.clients_facts import phrase
 from harness.report.model.matrix import code
 from harness.report.model.names import address
 from harness.report.site.run_site import clients_site_alone, render_site
 from harness.results.client_judgements import first_remark
-from harness.results.client_results import CONVERSATION_FILE, ClientsFiles, clients_folder, load_clients
+from harness.results.client_results import (
+    CONVERSATION_FILE,
+    ClientsFiles,
+    clients_folder,
+    load_clients,
+    phrase,
+)
 from harness.results.exit_code import ExitCode
 from harness.results.run_kinds import is_clients_folder
 from harness.results.status import NEEDS_ATTENTION
