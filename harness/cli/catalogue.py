@@ -1,7 +1,7 @@
 """`list` and `explain`: show scenarios, clauses and behaviours without running anything."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,6 +18,8 @@ from harness.results.client_impact import client_impact
 from harness.results.exit_code import ExitCode
 from harness.scenario.behaviours import load_behaviours
 from harness.scenario.clauses import load_clauses
+from harness.scenario.crossings import Blank, lines, load_blanks, reasons
+from harness.scenario.crossings import crossings as find_crossings
 from harness.scenario.registry import collect
 from harness.scenario.script import Script, script_to_json, step_text
 from harness.targets.base.interface import TargetError
@@ -26,6 +28,9 @@ from harness.trace.clause import Clause
 
 _COVERAGE = typer.Option(
     "--coverage", help="List the rows of the catalogue that a run's scenarios exercise: name its folder."
+)
+_CROSSINGS = typer.Option(
+    "--crossings", help="List what scenarios did to groups, by what came then and by who asked afterwards."
 )
 _MINIMUM = typer.Option(
     min=0, max=100, help="With --coverage: the percentage of observable rows below which the exit code is 1."
@@ -44,6 +49,7 @@ def list_scenarios(
     behaviours: Annotated[
         bool, typer.Option("--behaviours", help="List the reference's named behaviours instead.")
     ] = False,
+    crossings: Annotated[bool, _CROSSINGS] = False,
     coverage: Annotated[bool, _COVERAGE] = False,
     minimum: Annotated[float, _MINIMUM] = 100.0,
     suites: Annotated[str, SUITES] = "suites",
@@ -57,14 +63,19 @@ def list_scenarios(
     if behaviours:
         _list_behaviours(behaviour_sheets(), as_json=as_json)
         return ExitCode.EXPECTED
-    chosen = select_scripts(collect(suites), patterns or [])
+    chosen = select_scripts(collect(suites), patterns or []).values()
+    if crossings:
+        _list_crossings(chosen, load_blanks(suites), as_json=as_json)
+    else:
+        _list_scripts(chosen, as_json=as_json)
+    return ExitCode.EXPECTED
+
+
+def _list_scripts(chosen: Collection[Script], *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps([_summary(script) for script in chosen.values()], indent=2, ensure_ascii=False))
-        return ExitCode.EXPECTED
-    rows = [
-        (script.id, " ".join(script.apis), " ".join(script.clauses), script.title)
-        for script in chosen.values()
-    ]
+        typer.echo(json.dumps([_summary(script) for script in chosen], indent=2, ensure_ascii=False))
+        return
+    rows = [(script.id, " ".join(script.apis), " ".join(script.clauses), script.title) for script in chosen]
     console = Console()
     if console.is_terminal:
         table = Table(box=None, pad_edge=False)
@@ -77,7 +88,6 @@ def list_scenarios(
         # A program that reads a pipe needs whole ids, and fields that it can split.
         typer.echo("\n".join("\t".join(row) for row in (_TITLES, *rows)))
     typer.echo(f"{len(chosen)} scenarios")
-    return ExitCode.EXPECTED
 
 
 def _list_coverage(named: Sequence[str], *, minimum: float, as_json: bool, suites: str) -> ExitCode:
@@ -88,6 +98,17 @@ def _list_coverage(named: Sequence[str], *, minimum: float, as_json: bool, suite
 
     run = Path(named[0]) if named else None
     return list_coverage(run, minimum=minimum, as_json=as_json, suites=suites)
+
+
+def _list_crossings(scripts: Iterable[Script], blanks: Sequence[Blank], *, as_json: bool) -> None:
+    found = find_crossings(scripts)
+    why = reasons(found, blanks)
+    if not as_json:
+        typer.echo("\n".join(lines(found, blanks)))
+        return
+    cells = ((cell, ids, why.get(cell)) for cell, ids in found.items())
+    rows = ({**cell._asdict(), "shown_by": ids, "blank": blank and blank.why} for cell, ids, blank in cells)
+    typer.echo(json.dumps([*rows], indent=2, ensure_ascii=False))
 
 
 def _list_clauses(clauses: Iterable[Clause], patterns: Sequence[str], *, as_json: bool) -> None:

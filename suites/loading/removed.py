@@ -7,6 +7,7 @@ asks.
 from harness.scenario import Actor, Capability, Conversation, ask, expect, one_of, scenario
 from suites.consumer_groups.validation import sole_member
 from suites.offsets.expiry import FREQUENT_EXPIRY
+from suites.streams_groups.membership import ALL as ALL_TASKS
 from suites.streams_groups.membership import sole_member as sole_streams_member
 from suites.transactions.producers import ORDER_0, TAKEN, announced, ends
 
@@ -195,6 +196,22 @@ def an_expired_offset_stays_away(conversation: Conversation) -> None:
 
 
 @scenario(
+    "loading/removed/expired-in-classic-group",
+    source=EXPIRES,
+    clauses=("PE-21", "EX-08"),
+    needs=RESTARTS,
+    broker_config=FREQUENT_EXPIRY,
+)
+def an_expired_offset_of_a_classic_group_stays_away(conversation: Conversation) -> None:
+    """An offset expires in an Empty classic group, and does not come back with a restart."""
+    (ana,) = conversation.stable_group("ana")
+    ana.asks(ask.leave_group(), error_code="NONE")
+    _commits_for_no_time(ana)
+
+    _stays_away(conversation, ana)
+
+
+@scenario(
     "loading/removed/expired-in-consumer-group",
     source=EXPIRES,
     clauses=("PE-21", "EX-08"),
@@ -251,6 +268,29 @@ def an_offset_of_a_deleted_topic_stays_away(conversation: Conversation) -> None:
     conversation.restarts_coordinator()
     _commits(ana, 1, 9)
     ana.asks(ask.offset_fetch(topics={topic: (0,)}), expect.offset_fetch({topic: {0: -1}}))
+
+
+@scenario(
+    "loading/removed/taken-over-by-streams",
+    source="GroupMetadataManager#getOrMaybeCreateStreamsGroup",
+    clauses=("PE-22",),
+    needs=RESTARTS,
+)
+def a_classic_group_that_streams_took_over_stays_away(conversation: Conversation) -> None:
+    """An Empty classic group that a streams group replaced is not back after a restart; its offset is."""
+    (ana,) = conversation.stable_group("ana")
+    ana.asks(ask.offset_commit(topics={"orders": {0: 7}}), expect.offset_commit({"orders": {0: "NONE"}}))
+    ana.asks(ask.leave_group(), error_code="NONE")
+    bob = conversation.streams_member("bob")
+    bob.enters(assigned=ALL_TASKS)
+
+    conversation.elapses(500)
+    conversation.restarts_coordinator()
+    kept = expect.offset_fetch({"orders": {0: 7}})
+    ana.repeats(ask.offset_fetch(topics={"orders": (0,)}), until=kept, within_ms=WITHIN_MS)
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Dead"))
+    bob.heartbeats()
+    bob.describes("Stable")
 
 
 @scenario("loading/removed/left-members", source=FENCES, clauses=("PE-22",), needs=RESTARTS)

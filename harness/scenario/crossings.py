@@ -1,0 +1,277 @@
+"""Which crossings the scripts show: what happened to a group, what came then, and who asked afterwards.
+
+A crossing is shown if one script does the first thing to a group, then the second, and then sends a request
+that names the group, or lists groups. A blank has its reason in `crossings.toml` of the suites package:
+
+    [[blanks]]
+    cells = ["removals/topic deleted, share/*"]    # table, row and column
+    kind = "cannot"                                # or "no target", or "same code"
+    method = "OffsetMetadataManager#onTopicsDeleted"
+    why = "a share group has no offsets in the log"
+"""
+
+import tomllib
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from importlib.resources import files
+from itertools import product
+from typing import Final, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+from harness.apis.descriptor import COMMITS_OFFSETS, Subject
+from harness.apis.table import descriptor
+from harness.scenario.script import Append, DoToBroker, Elapse, Repeat, Script, Send, StayParked
+from harness.scenario.values import Pattern
+
+_FILE: Final = "crossings.toml"
+_TYPES: Final = ("simple", "classic", "consumer", "share", "streams")
+_LOADS: Final = {"restart": "restart", "kill": "kill", "move": "move", "disconnect": "takeover"}
+_JOIN_APIS: Final = ("JoinGroup", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat")
+_JOINS: Final = dict(zip(_JOIN_APIS, _TYPES[1:], strict=True))
+_CONVERTS: Final = {("classic", "consumer"), ("consumer", "classic"), ("classic", "streams")}
+_KEYS: Final = ((0, 1), (2,), (*range(3, 9), 16), range(9, 16), range(17, 24))
+"""The types of the records of each type of group. Source: CoordinatorRecordType (4.4.0)."""
+_TYPE_OF_KEY: Final = {str(key): name for name, keys in zip(_TYPES, _KEYS, strict=True) for key in keys}
+_REMOVED_BY: Final = {
+    "DeleteGroups": "group deleted",
+    "OffsetDelete": "offset deleted",
+    "DeleteShareGroupOffsets": "offset deleted",
+    "DeleteTopics": "topic deleted",
+    "LeaveGroup": "member left",
+}
+_REMOVALS: Final = (
+    *dict.fromkeys(_REMOVED_BY.values()),
+    *("member expired", "offset expired", "tombstone", "converted"),
+)
+_ASKERS: Final = {
+    **dict.fromkeys((Subject.MEMBERSHIP, *_JOINS), "members"),
+    Subject.OFFSETS: "offsets",
+}
+_BATCHES: Final = (
+    *("DescribeGroups", "DeleteGroups", "OffsetFetch", "ConsumerGroupDescribe"),
+    *("ShareGroupDescribe", "StreamsGroupDescribe", "DescribeShareGroupOffsets"),
+)
+_OPTIONS: Final = {
+    "include_authorized_operations": "rights",
+    "require_stable": "stable",
+    "member_id": "member",
+    "topics": "all",
+}
+_LIMITS: Final = {
+    "max.size": "full group",
+    "session.timeout.ms": "session",
+    "heartbeat.interval.ms": "heartbeats",
+    "assignment.interval.ms": "assignment",
+    "initial.rebalance.delay.ms": "first delay",
+}
+
+
+def _of_types(*rows: str) -> tuple[str, ...]:
+    return tuple(f"{row}, {each}" for row, each in product(rows, _TYPES))
+
+
+TABLES: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
+    "removals": (_of_types(*_REMOVALS), (*_LOADS.values(), "compact")),
+    "deadlines": (_of_types("session", "retention"), tuple(_LOADS.values())),
+    "askers": (_of_types(*_REMOVALS), ("members", "offsets", "admins")),
+    "batches": (_BATCHES, ("several", "twice", *_OPTIONS.values())),
+    "limits": (tuple(_LIMITS.values()), _TYPES[1:]),
+}
+"""The rows and columns of each table."""
+
+
+class Cell(NamedTuple):
+    """A crossing."""
+
+    table: str
+    row: str
+    column: str
+
+
+class Blank(BaseModel):
+    """Why crossings are in no script."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    cells: tuple[str, ...]
+    """Patterns of table, row and column."""
+    kind: Literal["cannot", "no target", "same code"]
+    method: str
+    why: str
+
+
+@dataclass(slots=True)
+class _Group:
+    """What a script has done to a group so far."""
+
+    type: str = "simple"
+    has_members: bool = False
+    has_offsets: bool = False
+    happened: set[str] = field(default_factory=set)
+    loaded: set[Cell] = field(default_factory=set)
+    """Crossings that the next request observes."""
+    running: set[Cell] = field(default_factory=set)
+    """Deadlines that were loaded, and that the next passing of time meets."""
+
+
+def load_blanks(package: str = "suites") -> tuple[Blank, ...]:
+    """Read why crossings are in no script; none if a suites package has no such file."""
+    file = files(package) / _FILE
+    read = tomllib.loads(file.read_text("utf-8"))["blanks"] if file.is_file() else ()
+    return TypeAdapter(tuple[Blank, ...]).validate_python(read)
+
+
+def crossings(scripts: Iterable[Script]) -> Mapping[Cell, Sequence[str]]:
+    """Return the ids of the scripts that show each crossing of the tables; none for a blank."""
+    cells = ((Cell(table, row, column) for row, column in product(*sides)) for table, sides in TABLES.items())
+    found: dict[Cell, list[str]] = {cell: [] for each in cells for cell in each}
+    for script in scripts:
+        for cell in found.keys() & _Walk(script).cells():
+            found[cell].append(script.id)
+    return found
+
+
+class _Walk:
+    """Goes through the steps of one script."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._groups: defaultdict[object, _Group] = defaultdict(_Group)
+        self._sessions_ms: list[int] = []
+        self._expires = "offsets.retention.check.interval.ms" in script.broker_config
+
+    def cells(self) -> set[Cell]:
+        shown = {cell for name in self._script.broker_config for cell in _limits(name)}
+        for step in self._script.steps:
+            match step:
+                case Send() | Repeat():
+                    shown.update(self._asked(step))
+                    self._passed(0)
+                case Elapse(duration_ms=waited_ms) | StayParked(for_ms=waited_ms):
+                    self._passed(waited_ms)
+                case DoToBroker() if step.lever in _LOADS:
+                    self._loaded(_LOADS[step.lever])
+                case Append():
+                    self._written(step)
+                case _:
+                    pass
+        return shown
+
+    def _asked(self, step: Send | Repeat) -> Iterator[Cell]:
+        api = descriptor(step.api)
+        named = tuple(map(str, _values(step.fields, {each.rpartition(".")[2] for each in api.groups})))
+        yield from _batch(step, named)
+        for name, text in _settings(step):
+            yield from _limits(name)
+            self._sessions_ms += [int(text)] if name.endswith("session.timeout.ms") else []
+        groups = [self._groups[each] for each in named]
+        for group in self._groups.values() if step.api == "ListGroups" else groups:
+            yield from group.loaded
+            asker = _ASKERS.get(step.api) or _ASKERS.get(api.subject, "admins")
+            yield from (Cell("askers", row, asker) for row in group.happened)
+        for group in self._groups.values() if step.api == "DeleteTopics" else groups:
+            self._does(step, group)
+
+    def _does(self, step: Send | Repeat, group: _Group) -> None:
+        joins, row = _JOINS.get(step.api), _REMOVED_BY.get(step.api)
+        epoch, session_ms = step.fields.get("member_epoch"), step.fields.get("session_timeout_ms")
+        group.has_offsets |= descriptor(step.api).offsets in COMMITS_OFFSETS
+        if joins and isinstance(epoch, int) and epoch < 0:
+            row = "member left"
+        elif joins:
+            row = "converted" if (group.type, joins) in _CONVERTS else None
+            group.type, group.has_members = joins, True
+            self._sessions_ms += [session_ms] if isinstance(session_ms, int) else []
+        if row is not None:
+            group.happened.add(f"{row}, {group.type}")
+
+    def _passed(self, waited_ms: int) -> None:
+        ends_sessions = waited_ms >= min(self._sessions_ms, default=waited_ms + 1)
+        for group in self._groups.values():
+            group.loaded |= group.running
+            if self._expires and group.has_offsets:
+                group.happened.add(f"offset expired, {group.type}")
+            if ends_sessions and group.has_members:
+                group.happened.add(f"member expired, {group.type}")
+
+    def _loaded(self, load: str) -> None:
+        for group in self._groups.values():
+            group.loaded |= {Cell("removals", row, load) for row in group.happened}
+            if group.has_members:
+                group.running.add(Cell("deadlines", f"session, {group.type}", load))
+            if self._expires and group.has_offsets:
+                group.running.add(Cell("deadlines", f"retention, {group.type}", load))
+
+    def _written(self, step: Append) -> None:
+        group = self._groups[str(step.group)]
+        for record in step.records:
+            kind = _TYPE_OF_KEY.get("".join(str(each) for each in _values(record["key"], {"type"})), "")
+            group.has_offsets |= kind == "simple"
+            group.type = kind if group.type == "simple" else group.type
+            if record["value"] is None:
+                group.happened.add(f"tombstone, {kind}")
+
+
+def _values(fields: Pattern, names: Collection[str]) -> Iterator[Pattern]:
+    """Yield the values of some fields, item by item, at any depth."""
+    if isinstance(fields, Mapping):
+        for name, value in fields.items():
+            is_named = name in names and value is not None
+            yield from (value if isinstance(value, tuple) else (value,)) if is_named else ()
+            yield from _values(value, names)
+    elif isinstance(fields, tuple):
+        for each in fields:
+            yield from _values(each, names)
+
+
+def _settings(step: Send | Repeat) -> Iterator[tuple[str, str]]:
+    """Yield the properties that a request sets."""
+    for each in _values(step.fields.get("resources"), {"configs"}):
+        if isinstance(each, Mapping) and each.get("value"):
+            yield str(each["name"]), str(each["value"])
+
+
+def _batch(step: Send | Repeat, named: Sequence[object]) -> Iterator[Cell]:
+    """Yield how a request for several groups is asked; lists of topics count where they are null."""
+    if len(named) < 2:
+        return
+    yield Cell("batches", step.api, "twice" if len(set(named)) < len(named) else "several")
+    entries = (each for each in _values(step.fields, {"groups"}) if isinstance(each, Mapping))
+    for each, (name, column) in product((step.fields, *entries), _OPTIONS.items()):
+        if name in each and bool(each[name]) is (name != "topics"):
+            yield Cell("batches", step.api, column)
+
+
+def _limits(name: str) -> Iterator[Cell]:
+    """Yield the limit of a group type that a property sets."""
+    group_type = next((each for each in _TYPES[2:] if each in name.split(".")), "classic")
+    yield from (Cell("limits", row, group_type) for end, row in _LIMITS.items() if name.endswith(end))
+
+
+def reasons(found: Mapping[Cell, Sequence[str]], blanks: Sequence[Blank]) -> Mapping[Cell, Blank | None]:
+    """Return the reason of each blank; None where there is none."""
+    patterns = [(pattern, blank) for blank in blanks for pattern in blank.cells]
+    return {
+        cell: next((blank for pattern, blank in patterns if fnmatchcase("/".join(cell), pattern)), None)
+        for cell, ids in found.items()
+        if not ids
+    }
+
+
+def lines(found: Mapping[Cell, Sequence[str]], blanks: Sequence[Blank]) -> Iterator[str]:
+    """Yield the tables: how many scripts show each crossing, or the letter of a blank's reason."""
+    why = reasons(found, blanks)
+    shown = {cell: str(len(ids)) for cell, ids in found.items()}
+    shown |= {cell: "-" if each is None else each.kind[0] for cell, each in why.items()}
+    for table, (rows, columns) in TABLES.items():
+        yield "".join((f"{table:<25}", *(f"{each:>9}" for each in columns)))
+        for row in rows:
+            cells = (shown[Cell(table, row, column)] for column in columns)
+            yield "".join((f"{row:<25}", *(f"{each:>9}" for each in cells)))
+        yield ""
+    blank = sum(each is None for each in why.values())
+    yield "c: Kafka cannot get there, n: no target can show it, s: same code as elsewhere"
+    yield f"{len(found) - len(why)} shown, {len(why) - blank} with a reason, {blank} blank"

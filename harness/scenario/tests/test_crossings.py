@@ -1,0 +1,48 @@
+from fnmatch import fnmatchcase
+
+import pytest
+
+from harness.scenario import Capability, Conversation, ask, expect, scenario
+from harness.scenario.crossings import Blank, Cell, crossings, lines, load_blanks, reasons
+from harness.scenario.registry import record
+from harness.tests.completed_runs import catalogue
+
+GONE_AFTER_RESTART = Cell("removals", "group deleted, simple", "restart")
+
+
+def test_each_blank_has_a_reason_and_each_reason_a_blank() -> None:
+    why = reasons(crossings(catalogue().values()), load_blanks())
+
+    assert [cell for cell, blank in why.items() if blank is None] == []
+    patterns = [each for blank in load_blanks() for each in blank.cells]
+    assert [each for each in patterns if not any(fnmatchcase("/".join(cell), each) for cell in why)] == []
+
+
+@pytest.mark.parametrize("is_observed", [True, False])
+def test_a_crossing_is_shown_if_somebody_asks_afterwards(*, is_observed: bool) -> None:
+    @scenario("mine/group/deleted", source="Kafka#deletes", needs=(Capability.RESTART,))
+    def deleted(conversation: Conversation) -> None:
+        """A deleted group is not there after a restart."""
+        ana = conversation.actor("ana")
+        ana.asks(ask.delete_groups(), expect.delete_groups("GROUP_ID_NOT_FOUND"))
+        conversation.restarts_coordinator()
+        asked = (
+            ask.offset_fetch() if is_observed else ask.offset_fetch(group_id=conversation.group("another"))
+        )
+        ana.asks(asked, expect.offset_fetch({}))
+
+    found = crossings([record(deleted)])
+
+    assert found[GONE_AFTER_RESTART] == (["mine/group/deleted"] if is_observed else [])
+    assert not found[Cell("removals", "group deleted, classic", "restart")]
+
+
+def test_tables_show_numbers_letters_of_reasons_and_dashes() -> None:
+    found = {cell: ids and ["a"] for cell, ids in crossings(catalogue().values()).items()}
+    blank = Blank(cells=("deadlines/session, simple/*",), kind="cannot", method="A#b", why="it has none")
+    printed = list(lines(found, (blank,)))
+
+    assert max(map(len, printed)) <= 80
+    assert "session, simple                  c        c        c        c" in printed
+    assert "session, classic                 1        1        1        1" in printed
+    assert printed[-1].endswith(" 4 with a reason, 175 blank")
