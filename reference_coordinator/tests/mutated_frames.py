@@ -1,188 +1,50 @@
 """Frames that no client would send, the same for the same seed: requests with bytes changed, cut or added."""
 
+import dataclasses
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from uuid import UUID
 
 from kio_extension import load_request_schema
 from reference_coordinator.profile.api_versions import Api, served_ranges
 from reference_coordinator.profile.profiles import profile_for
-from reference_coordinator.tests.wire_client import known_fields, request_frame
+from reference_coordinator.tests.wire_client import nested_in, request_frame
 
-_GROUP: Final = {"group_id": "g", "member_id": "m", "generation_id": 1}
-_TOPIC_ID: Final = UUID(int=7)
-_TOPIC: Final = {"name": "orders", "topic_id": _TOPIC_ID}
-_BATCHES: Final = ({"first_offset": 0, "last_offset": 0, "acknowledge_types": (1,)},)
-_SHARE_SESSION: Final = {
-    "group_id": "g",
-    "member_id": "m",
-    "max_bytes": 1 << 20,
+_FILLED: Final[Mapping[str, Any]] = {
+    **dict.fromkeys(("group_id", "groups", "group_ids", "groups_names", "coordinator_keys"), "g"),
+    **dict.fromkeys(("member_id", "transactional_id", "transactional_ids"), "m"),
+    **dict.fromkeys(("name", "topic", "topic_name", "topic_names", "source_topics"), "orders"),
+    **dict.fromkeys(("session_timeout", "rebalance_timeout", "transaction_timeout"), 6_000),
+    **dict.fromkeys(("max_bytes", "partition_max_bytes"), 1 << 20),
+    **dict.fromkeys(("generation_id", "producer_id", "committed", "transaction_result", "acks"), 1),
+    **dict.fromkeys(("generation_id_or_member_epoch", "coordinator_epoch", "replica_id"), -1),
+    **dict.fromkeys(("partitions", "partition_indexes", "acknowledge_types"), 0),
+    "key": "g",
+    "topic_id": UUID(int=7),
+    "protocol_type": "consumer",
+    "protocols": {"name": "range", "metadata": b"m"},
+    "assignment": b"a",
+    "records": b"r" * 70,
+    "num_partitions": 3,
+    "replication_factor": 1,
+    "count": 4,
     "max_records": 10,
-    "topics": (
-        {
-            "topic_id": _TOPIC_ID,
-            "partitions": ({"partition_index": 0, "acknowledgement_batches": _BATCHES},),
-        },
-    ),
+    "response_partition_limit": 10,
+    "resource_type": 32,
+    "resource_name": "g",
+    "principal": "User:ana",
+    "host": "*",
+    "subscribed_topic_names": "orders",
+    "server_assignor": "range",
+    "configs": {"name": "consumer.session.timeout.ms", "config_operation": 0, "value": "50000"},
+    "repartition_sink_topics": "g-r",
+    "repartition_source_topics": {"name": "g-r", "partitions": 1, "replication_factor": 1},
+    "state_changelog_topics": {"name": "g-c", "replication_factor": 1},
 }
-_SHARE_STATE: Final = {
-    "group_id": "g",
-    "topics": ({"topic_id": _TOPIC_ID, "partitions": ({"partition": 0},)},),
-}
-_FIELDS: Final[dict[str, dict[str, Any]]] = {
-    "join_group": {
-        **_GROUP,
-        "session_timeout": 6_000,
-        "rebalance_timeout": 6_000,
-        "protocol_type": "consumer",
-        "protocols": ({"name": "range", "metadata": b"m"},),
-    },
-    "sync_group": {**_GROUP, "assignments": ({"member_id": "m", "assignment": b"a"},)},
-    "heartbeat": _GROUP,
-    "leave_group": {"group_id": "g", "member_id": "m", "members": ({"member_id": "m"},)},
-    "describe_groups": {"groups": ("g",)},
-    "delete_groups": {"groups_names": ("g",)},
-    "find_coordinator": {"key": "g", "coordinator_keys": ("g",)},
-    "metadata": {"topics": (_TOPIC,)},
-    "create_topics": {"topics": ({**_TOPIC, "num_partitions": 3, "replication_factor": 1},)},
-    "offset_commit": {
-        "group_id": "g",
-        "generation_id_or_member_epoch": -1,
-        "topics": ({**_TOPIC, "partitions": ({"partition_index": 0, "committed_offset": 1},)},),
-    },
-    "offset_fetch": {
-        "group_id": "g",
-        "topics": ({**_TOPIC, "partition_indexes": (0,)},),
-        "groups": ({"group_id": "g"},),
-    },
-    "offset_delete": {"group_id": "g", "topics": ({**_TOPIC, "partitions": ({"partition_index": 0},)},)},
-    "txn_offset_commit": {
-        "transactional_id": "t",
-        "group_id": "g",
-        "topics": ({**_TOPIC, "partitions": ({"partition_index": 0, "committed_offset": 1},)},),
-    },
-    "add_partitions_to_txn": {
-        "v3_and_below_transactional_id": "t",
-        "v3_and_below_topics": ({**_TOPIC, "partitions": (0,)},),
-        "transactions": ({"transactional_id": "t"},),
-    },
-    "delete_topics": {"topic_names": ("orders",), "topics": (_TOPIC,)},
-    "delete_records": {"topics": ({**_TOPIC, "partitions": ({"partition_index": 0},)},)},
-    "create_partitions": {"topics": ({**_TOPIC, "count": 4},)},
-    "create_acls": {
-        "creations": (
-            {
-                "resource_type": 3,
-                "resource_name": "g",
-                "resource_pattern_type": 3,
-                "principal": "User:ana",
-                "host": "*",
-                "operation": 3,
-                "permission_type": 3,
-            },
-        )
-    },
-    "offset_for_leader_epoch": {"topics": ({"topic": "orders", "partitions": ({"partition": 0},)},)},
-    "write_txn_markers": {
-        "markers": (
-            {
-                "producer_id": 1,
-                "transaction_result": True,
-                "coordinator_epoch": -1,
-                "topics": ({"name": "__consumer_offsets", "partition_indexes": (0,)},),
-            },
-        )
-    },
-    "list_offsets": {
-        "replica_id": -1,
-        "topics": ({"name": "__consumer_offsets", "partitions": ({"partition_index": 0},)},),
-    },
-    "fetch": {
-        "max_bytes": 1 << 20,
-        "topics": (
-            {
-                "topic": "__consumer_offsets",
-                "topic_id": _TOPIC_ID,
-                "partitions": ({"partition": 0, "partition_max_bytes": 1 << 20},),
-            },
-        ),
-    },
-    "consumer_group_heartbeat": {
-        "group_id": "g",
-        "member_id": "m",
-        "rebalance_timeout": 60_000,
-        "subscribed_topic_names": ("orders",),
-        "subscribed_topic_regex": None,
-        "server_assignor": "range",
-        "topic_partitions": (),
-    },
-    "consumer_group_describe": {"group_ids": ("g",)},
-    "share_group_heartbeat": {"group_id": "g", "member_id": "m", "subscribed_topic_names": ("orders",)},
-    "share_group_describe": {"group_ids": ("g",)},
-    "share_fetch": _SHARE_SESSION,
-    "share_acknowledge": _SHARE_SESSION,
-    "alter_share_group_offsets": {
-        "group_id": "g",
-        "topics": ({"topic_name": "orders", "partitions": ({"partition_index": 0, "start_offset": 0},)},),
-    },
-    "delete_share_group_offsets": {"group_id": "g", "topics": ({"topic_name": "orders"},)},
-    "add_offsets_to_txn": {"transactional_id": "t", "group_id": "g"},
-    "produce": {
-        "acks": 1,
-        "topic_data": ({**_TOPIC, "partition_data": ({"index": 0, "records": b"r" * 70},)},),
-    },
-    "streams_group_heartbeat": {
-        "group_id": "g",
-        "member_id": "m",
-        "rebalance_timeout": 45_000,
-        "topology": {
-            "epoch": 0,
-            "subtopologies": (
-                {
-                    "subtopology_id": "s",
-                    "source_topics": ("orders",),
-                    "repartition_sink_topics": ("g-r",),
-                    "repartition_source_topics": ({"name": "g-r", "partitions": 1, "replication_factor": 1},),
-                    "state_changelog_topics": ({"name": "g-c", "replication_factor": 1},),
-                },
-            ),
-        },
-    },
-    "streams_group_describe": {"group_ids": ("g",)},
-    "initialize_share_group_state": _SHARE_STATE,
-    "read_share_group_state": _SHARE_STATE,
-    "write_share_group_state": _SHARE_STATE,
-    "delete_share_group_state": _SHARE_STATE,
-    "read_share_group_state_summary": _SHARE_STATE,
-    "describe_share_group_offsets": {"groups": ({"group_id": "g", "topics": None},)},
-    "describe_configs": {
-        "resources": (
-            {"resource_type": 2, "resource_name": "orders"},
-            {"resource_type": 32, "resource_name": "g"},
-        )
-    },
-    "incremental_alter_configs": {
-        "resources": (
-            {
-                "resource_type": 2,
-                "resource_name": "orders",
-                "configs": ({"name": "retention.ms", "config_operation": 0, "value": "1"},),
-            },
-            {
-                "resource_type": 32,
-                "resource_name": "g",
-                "configs": (
-                    {"name": "consumer.session.timeout.ms", "config_operation": 0, "value": "50000"},
-                ),
-            },
-        )
-    },
-    "describe_topic_partitions": {"topics": (_TOPIC,), "response_partition_limit": 10},
-    "describe_transactions": {"transactional_ids": ("t",)},
-    "init_producer_id": {"transactional_id": "t", "transaction_timeout": 60_000},
-    "end_txn": {"transactional_id": "t", "committed": True},
-}
+"""What fields have by their names, and what those below one have instead; of many there is one."""
+_EMPTY: Final = ("topic_partitions", "active_tasks", "standby_tasks", "warmup_tasks", "copartition_groups")
+"""What a member that joins need not have."""
 
 
 def seed_frames(profile: str) -> tuple[bytes, ...]:
@@ -203,10 +65,20 @@ def mutated_frames(profile: str, seed: int, count: int) -> Iterator[bytes]:
 
 
 def _frame(api: Api, version: int) -> bytes:
-    """Write a request with those of its fields that the version has."""
-    name = api.name.lower()
-    fields = known_fields(load_request_schema(api, version), _FIELDS.get(name, {}))
-    return request_frame(name, version, **fields)
+    """Write a request of which every field has something in it."""
+    return request_frame(api.name.lower(), version, **_filled(load_request_schema(api, version)))
+
+
+def _filled(entity: type[Any], values: Mapping[str, Any] = _FILLED) -> dict[str, Any]:
+    """Return something for each field of one of kio's entities, at every depth."""
+    found: dict[str, Any] = {}
+    for field in dataclasses.fields(entity):
+        nested, one = nested_in(field.type), values.get(field.name)
+        if nested is not None:
+            one = _filled(nested, {**values, **one} if isinstance(one, dict) else values)
+        if one is not None and field.name not in _EMPTY:
+            found[field.name] = (one,) if "tuple" in str(field.type) else one
+    return found
 
 
 def _mutated(frame: bytearray, chance: random.Random) -> bytes:

@@ -6,7 +6,6 @@ What kio has no classes for, `test_later_versions` pins byte by byte.
 import dataclasses
 import io
 import struct
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -92,33 +91,19 @@ def written(api: Api, version: int, message: BrokerResponse) -> Any:
     return read_response(api.name.lower(), version, write_response(header, message))
 
 
-def _nested(annotation: Any) -> Any:
+def nested_in(annotation: Any) -> Any:
+    """Return the entity that an annotation of one of kio's names, if it names one."""
     if dataclasses.is_dataclass(annotation):
         return annotation
     for each in getattr(annotation, "__args__", ()):
-        found = _nested(each)
+        found = nested_in(each)
         if found is not None:
             return found
     return None
 
 
-def known_fields(entity: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of some fields that one of kio's entities has, at every depth."""
-    known = {}
-    for field in dataclasses.fields(entity):
-        if field.name not in fields:
-            continue
-        value, nested = fields[field.name], _nested(field.type)
-        if isinstance(value, tuple) and nested is not None:
-            value = tuple(known_fields(nested, item) for item in value)
-        elif isinstance(value, dict) and nested is not None:
-            value = known_fields(nested, value)
-        known[field.name] = value
-    return known
-
-
 def _value(field: dataclasses.Field[Any], value: Any) -> Any:
-    nested = _nested(field.type)
+    nested = nested_in(field.type)
     if isinstance(value, tuple) and nested is not None:
         return tuple(build(nested, item) for item in value)
     if isinstance(value, dict) and nested is not None:
@@ -134,7 +119,7 @@ def _zero(field: dataclasses.Field[Any]) -> Any:
         return ()
     if kafka_type.startswith("timedelta"):
         return timedelta(0)
-    nested = _nested(field.type)
+    nested = nested_in(field.type)
     if nested is not None:
         return build(nested, {})
     return _ZEROS.get(kafka_type, 0)
