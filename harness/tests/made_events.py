@@ -5,10 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from harness.diff.model import Difference, Judgement
 from harness.scenario.script import Script
 from harness.targets.base.interface import BrokerDescription
-from harness.trace.events import Event, EventKind, TraceHeader
+from harness.trace.events import Event, EventKind, RunFooter, RunHeader, TraceHeader
 from harness.trace.files import EventWriter
+from harness.trace.formats import FORMAT_VERSION
 
 BARE: Final = Event(
     run_id="run-1",
@@ -81,6 +83,71 @@ HEADER: Final = TraceHeader(
     start_ms=0.0,
 )
 """The header of a broker that says nothing, to vary."""
+
+RUN: Final = RunHeader(
+    run_id="run-1",
+    started_at="2026-01-02T03:04:05Z",
+    harness_version="0.1.0",
+    harness_commit=None,
+    format_version=FORMAT_VERSION,
+    scenario_digest="d1",
+    shard=None,
+    merged_from=(),
+    targets=("reference", "kafka-3.9.2"),
+    machine="a machine",
+    command="kafka-conformance run",
+)
+"""The header of a run of two targets."""
+FOOTER: Final = RunFooter(
+    run_id="run-1",
+    finished_at="2026-01-02T03:05:05Z",
+    ended="complete",
+    scenario_count=1,
+    drive_ms='{"reference": 12.5, "kafka-3.9.2": 3000}',
+    event_counts='{"reference": 2, "kafka-3.9.2": 2}',
+)
+JUDGEMENT: Final = Judgement(
+    run_id="run-1",
+    target="kafka-3.9.2",
+    oracle="reference",
+    scenario_id="classic/heartbeat/works",
+    title="A heartbeat works.",
+    suite="classic",
+    apis=("Heartbeat",),
+    clauses=(),
+    source="GroupMetadataManager#classicGroupHeartbeat",
+    outcome="conforms",
+    expectation="expected",
+    delta="no baseline",
+    reason="",
+    observed="",
+    causes=(),
+    link=None,
+    signature=None,
+    first_step=None,
+    difference_count=0,
+    event_count=1,
+    duration_ms=5.0,
+)
+"""What conforms."""
+DIFFERENCE: Final = Difference(
+    run_id="run-1",
+    target="kafka-3.9.2",
+    scenario_id="classic/heartbeat/works",
+    ordinal=0,
+    is_consequence=False,
+    against="reference",
+    step=0,
+    api="Heartbeat",
+    api_version=4,
+    difference_class="error code",
+    field="error_code",
+    expected='"NONE"',
+    actual='"UNKNOWN_MEMBER_ID"',
+    signature="s1",
+    cause="c1",
+    is_lenient=False,
+)
 
 
 def write_events(path: Path, events: Iterable[Event]) -> None:

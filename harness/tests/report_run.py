@@ -8,11 +8,11 @@ from pathlib import Path
 from harness.diff.cause import cause_of
 from harness.diff.model import Attempt, Attribution, Difference, Judgement
 from harness.report.model.target_summary import TargetSummary
-from harness.tests.made_events import write_events
+from harness.tests import made_events
+from harness.tests.made_events import BARE, DIFFERENCE, JUDGEMENT, RUN, write_events
 from harness.trace.clause import Clause
 from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
 from harness.trace.files import RunFolder, write_records
-from harness.trace.formats import FORMAT_VERSION
 
 RUN_ID = "2026-11-21T14-05-09"
 REFERENCE = "reference-4.4"
@@ -21,23 +21,19 @@ JAVA = "kafka-4.3.1"
 
 HEARTBEAT = "classic/heartbeat/while-completing"
 FENCED = "static/join/fenced"
-HEADER = RunHeader(
+HEADER = replace(
+    RUN,
     run_id=RUN_ID,
-    format_version=FORMAT_VERSION,
     started_at="2026-11-21T14:05:09Z",
-    harness_version="0.1.0",
     harness_commit="4f1d2c9",
-    scenario_digest="9c1e77aa02b4",
-    shard=None,
-    merged_from=(),
     targets=(SCALA, REFERENCE, JAVA),
     machine="4 cores, Linux, OpenJDK 17.0.15",
     command=f"kafka-conformance run --target {REFERENCE} --target kafka:3.9.2 --target kafka:4.3.1",
 )
-FOOTER = RunFooter(
+FOOTER = replace(
+    made_events.FOOTER,
     run_id=RUN_ID,
     finished_at="2026-11-21T14:05:41Z",
-    ended="complete",
     scenario_count=4,
     drive_ms=json.dumps({REFERENCE: 812.0, SCALA: 14210.5, JAVA: 13333.1}),
     event_counts=json.dumps({REFERENCE: 12, SCALA: 12, JAVA: 12}),
@@ -75,7 +71,8 @@ def summary(target: str, **changes: object) -> TargetSummary:
 
 
 def judgement(scenario_id: str, target: str, outcome: str = "conforms", **changes: object) -> Judgement:
-    made = Judgement(
+    made = replace(
+        JUDGEMENT,
         run_id=RUN_ID,
         target=target,
         oracle=None if target.startswith("reference") else REFERENCE,
@@ -87,14 +84,6 @@ def judgement(scenario_id: str, target: str, outcome: str = "conforms", **change
         source="GroupMetadataManager#validateSyncGroup",
         outcome=outcome,
         expectation="expected" if outcome in {"conforms", "not applicable", "lenient"} else "unexpected",
-        delta="no baseline",
-        reason="",
-        observed="",
-        causes=(),
-        link=None,
-        signature=None,
-        first_step=None,
-        difference_count=0,
         event_count=12,
         duration_ms=41.5,
     )
@@ -103,23 +92,17 @@ def judgement(scenario_id: str, target: str, outcome: str = "conforms", **change
 
 
 def difference(scenario_id: str, target: str, **changes: object) -> Difference:
-    made = Difference(
+    made = replace(
+        DIFFERENCE,
         run_id=RUN_ID,
         target=target,
         scenario_id=scenario_id,
-        ordinal=0,
-        is_consequence=False,
-        against="reference",
         step=3,
-        api="Heartbeat",
         api_version=3,
-        difference_class="error code",
-        field="error_code",
         expected="NONE",
         actual="REBALANCE_IN_PROGRESS",
         signature="5b0f3a1c9d20",
         cause="",
-        is_lenient=False,
         event_sequence=3,
     )
     made = replace(made, **changes)  # type: ignore[arg-type] # the caller names fields
@@ -152,7 +135,8 @@ def acted(scenario_id: str, target: str, acts: Sequence[Act]) -> list[Event]:
 
 def _acted(scenario_id: str, target: str, act: Act, sequence: int) -> Event:
     raw, fields, canonical = _texts(act.content if act.otherwise is None else act.otherwise)
-    return Event(
+    return replace(
+        BARE,
         run_id=RUN_ID,
         target=target,
         scenario_id=scenario_id,
@@ -160,18 +144,14 @@ def _acted(scenario_id: str, target: str, act: Act, sequence: int) -> Event:
         step=act.step,
         kind=act.other_kind or act.kind,
         actor=act.actor,
-        connection="main",
         api=act.api,
         api_version=act.version,
-        correlation_id=None,
         at_ms=1.7 * sequence,
         elapsed_ms=0.8 if act.kind == "response" else None,
         raw=raw,
         fields=fields,
         canonical=canonical,
         digest=canonical,
-        reencodes=None,
-        permitted=None,
         note=act.note,
     )
 
@@ -290,23 +270,9 @@ class MadeUpRun:
 
 
 def _header(made: TargetSummary) -> TraceHeader:
-    return TraceHeader(
-        run_id=made.run_id,
-        target=made.target,
-        spec=made.spec,
-        version=None,
-        image=None,
-        profile=made.profile,
-        implementation=made.implementation,
-        bootstrap=made.bootstrap,
-        broker_config=made.broker_config,
-        config_digest="c",
-        api_ranges="{}",
-        notes=made.notes,
-        oracle=made.oracle,
-        started_at=HEADER.started_at,
-        start_ms=made.start_ms,
-    )
+    names = ("run_id", "target", "spec", "profile", "implementation", "bootstrap", "broker_config", "notes")
+    reported = {name: getattr(made, name) for name in (*names, "oracle", "start_ms")}
+    return replace(made_events.HEADER, config_digest="c", started_at=HEADER.started_at, **reported)
 
 
 def small_run() -> MadeUpRun:

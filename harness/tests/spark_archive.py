@@ -14,7 +14,8 @@ from harness.spark.archive import Archive
 from harness.spark.archived import Archived
 from harness.spark.packing import pack
 from harness.spark.trend import TREND_MARTS
-from harness.tests.spark_records import EVENT, JUDGEMENT, RUN, footer_of, rows, write_run
+from harness.tests.made_events import ANSWER, JUDGEMENT, RUN
+from harness.tests.spark_records import footer_of, rows, write_run
 from harness.trace.events import Event
 from harness.trace.files import RunFolder, write_records
 
@@ -27,15 +28,15 @@ def theirs(event: Event) -> Event:
 
 
 ANSWERS: Final = tuple(
-    replace(EVENT, scenario_id=scenario_id, sequence=step, step=step, digest=f"{scenario_id}-{step}")
-    for scenario_id in (EVENT.scenario_id, OTHER)
+    replace(ANSWER, scenario_id=scenario_id, sequence=step, step=step, digest=f"{scenario_id}-{step}")
+    for scenario_id in (ANSWER.scenario_id, OTHER)
     for step in range(3)
 )
 """What the target answers: three times in each of two scenarios."""
 AGREED: Final = (*ANSWERS, *(theirs(event) for event in ANSWERS))
 JUDGEMENTS: Final = tuple(
     replace(JUDGEMENT, scenario_id=scenario_id, target=target, clauses=("HB-01",))
-    for scenario_id in (EVENT.scenario_id, OTHER)
+    for scenario_id in (ANSWER.scenario_id, OTHER)
     for target in ("kafka-3.9.2", "reference")
 )
 
@@ -63,7 +64,7 @@ def finished(
     folder = write_run(reports, run=run, events=events)
     judge(folder, judgements, differences)
     folder.write_footer(footer_of(folder))
-    scripts = {EVENT.scenario_id: {"steps": [{"not_after_ms": 10}, {}, {}]}}
+    scripts = {ANSWER.scenario_id: {"steps": [{"not_after_ms": 10}, {}, {}]}}
     folder.write_scripts(scripts if any(each.scenario_id in scripts for each in judgements) else {})
     return folder
 
@@ -74,7 +75,7 @@ def judge(folder: RunFolder, judgements: Sequence[Judgement], differences: Seque
     write_records(folder.differences, [replace(each, run_id=run_id) for each in differences])
 
 
-def changed(step: int, scenario_id: str = EVENT.scenario_id) -> tuple[Event, ...]:
+def changed(step: int, scenario_id: str = ANSWER.scenario_id) -> tuple[Event, ...]:
     """Let the target answer otherwise at one step."""
     return tuple(
         replace(event, digest="other", canonical=json.dumps({"error_code": "UNKNOWN_MEMBER_ID"}))

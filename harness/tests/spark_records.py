@@ -10,32 +10,10 @@ from pyspark.sql import DataFrame
 
 from harness.diff.model import Difference, Judgement
 from harness.spark.archive_rows import BrokerHeader
-from harness.tests.made_events import ANSWER
+from harness.tests.made_events import ANSWER, FOOTER, JUDGEMENT, RUN
 from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
 from harness.trace.files import EventWriter, RunFolder, count_events, write_records
-from harness.trace.formats import FORMAT_VERSION
 
-RUN: Final = RunHeader(
-    run_id="run-1",
-    started_at="2026-01-02T03:04:05Z",
-    harness_version="0.1.0",
-    harness_commit=None,
-    format_version=FORMAT_VERSION,
-    scenario_digest="d1",
-    shard=None,
-    merged_from=(),
-    targets=("reference", "kafka-3.9.2"),
-    machine="a machine",
-    command="kafka-conformance run",
-)
-FOOTER: Final = RunFooter(
-    run_id="run-1",
-    finished_at="2026-01-02T03:05:05Z",
-    ended="complete",
-    scenario_count=1,
-    drive_ms='{"reference": 12.5, "kafka-3.9.2": 3000}',
-    event_counts='{"reference": 2, "kafka-3.9.2": 2}',
-)
 REFERENCE: Final = BrokerHeader(
     run_id="run-1",
     target="reference",
@@ -57,48 +35,6 @@ REFERENCE: Final = BrokerHeader(
 KAFKA: Final = replace(
     REFERENCE, target="kafka-3.9.2", spec="kafka:3.9.2", oracle="reference", start_ms=4000.0
 )
-EVENT: Final = ANSWER
-JUDGEMENT: Final = Judgement(
-    run_id="run-1",
-    target="kafka-3.9.2",
-    oracle="reference",
-    scenario_id="classic/heartbeat/works",
-    title="A heartbeat works.",
-    suite="classic",
-    apis=("Heartbeat",),
-    clauses=(),
-    source="GroupMetadataManager#classicGroupHeartbeat",
-    outcome="conforms",
-    expectation="expected",
-    delta="no baseline",
-    reason="",
-    observed="",
-    causes=(),
-    link=None,
-    signature=None,
-    first_step=None,
-    difference_count=0,
-    event_count=1,
-    duration_ms=5.0,
-)
-DIFFERENCE: Final = Difference(
-    run_id="run-1",
-    target="kafka-3.9.2",
-    scenario_id="classic/heartbeat/works",
-    ordinal=0,
-    is_consequence=False,
-    against="reference",
-    step=0,
-    api="Heartbeat",
-    api_version=4,
-    difference_class="error code",
-    field="error_code",
-    expected='"NONE"',
-    actual='"UNKNOWN_MEMBER_ID"',
-    signature="s1",
-    cause="c1",
-    is_lenient=False,
-)
 
 
 def rows(frame: DataFrame) -> list[dict[str, object]]:
@@ -115,7 +51,7 @@ def write_run(
     *,
     run: RunHeader = RUN,
     headers: Sequence[TraceHeader] = (REFERENCE, KAFKA),
-    events: Sequence[Event] = (EVENT,),
+    events: Sequence[Event] = (ANSWER,),
 ) -> RunFolder:
     """Write a run as far as one that is killed before it is judged gets."""
     folder = RunFolder.create(reports, run.run_id)

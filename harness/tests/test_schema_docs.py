@@ -10,7 +10,8 @@ from harness.cli.schema_docs import SCHEMAS, schemas_page
 from harness.scenario.script import script_to_json
 from harness.tests.completed_runs import catalogue
 from harness.tests.json_schema import complaints
-from harness.tests.spark_records import DIFFERENCE, EVENT, FOOTER, JUDGEMENT, KAFKA, RUN
+from harness.tests.made_events import ANSWER, DIFFERENCE, FOOTER, JUDGEMENT, RUN
+from harness.tests.spark_records import KAFKA
 from harness.trace.schema import to_content
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def test_what_is_no_script_disobeys_the_schema(spoil: Callable[[dict[str, Any]],
         ("run", RUN),
         ("footer", FOOTER),
         ("trace-header", KAFKA),
-        ("event", EVENT),
+        ("event", ANSWER),
         ("judgement", JUDGEMENT),
         ("difference", DIFFERENCE),
     ],

@@ -19,8 +19,8 @@ from harness.runner.drive import Limits
 from harness.scenario import Conversation, Script, ask, expect, record, scenario, script_to_json
 from harness.scenario.messages import ANY
 from harness.targets.reference.variants import COORDINATOR, differing, reference_of, variant_of
+from harness.tests.made_events import ANSWER, RUN
 from harness.tests.patience import FINDS_STARVED
-from harness.tests.spark_records import EVENT, RUN
 from harness.trace.events import EventKind
 from harness.trace.files import RunFolder, read_records
 
@@ -199,24 +199,24 @@ def test_a_variant_differs_in_one_behaviour_alone() -> None:
 
 
 def test_events_that_are_no_answers_tell_no_versions_apart() -> None:
-    request = replace(EVENT, kind=EventKind.REQUEST.value, digest="another")
+    request = replace(ANSWER, kind=EventKind.REQUEST.value, digest="another")
 
-    assert seen_in([request, EVENT]) == seen_in([EVENT])
+    assert seen_in([request, ANSWER]) == seen_in([ANSWER])
 
 
 def test_a_place_is_a_step_and_which_of_its_answers() -> None:
-    other = replace(EVENT, digest="other")
+    other = replace(ANSWER, digest="other")
 
-    whose = EVENT.actor, EVENT.connection
-    assert unequal_places(seen_in([EVENT, EVENT]), seen_in([EVENT, other])) == {(0, 1, *whose)}
-    assert unequal_places(seen_in([EVENT]), seen_in([])) == {(0, 0, *whose)}
+    whose = ANSWER.actor, ANSWER.connection
+    assert unequal_places(seen_in([ANSWER, ANSWER]), seen_in([ANSWER, other])) == {(0, 1, *whose)}
+    assert unequal_places(seen_in([ANSWER]), seen_in([])) == {(0, 0, *whose)}
 
 
 def test_an_answer_to_somebody_else_is_at_another_place() -> None:
     """As in the alignment that a judgement rests on, equal contents for two actors make no pair."""
-    bobs = replace(EVENT, actor="bob")
+    bobs = replace(ANSWER, actor="bob")
 
-    assert unequal_places(seen_in([EVENT]), seen_in([bobs])) == {
-        (0, 0, each.actor, each.connection) for each in (EVENT, bobs)
+    assert unequal_places(seen_in([ANSWER]), seen_in([bobs])) == {
+        (0, 0, each.actor, each.connection) for each in (ANSWER, bobs)
     }
-    assert [pair.event is None for pair in aligned([EVENT], [bobs])] == [False, True]
+    assert [pair.event is None for pair in aligned([ANSWER], [bobs])] == [False, True]

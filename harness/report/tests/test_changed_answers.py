@@ -10,17 +10,8 @@ from harness.diff.model import Attribution, Difference, Judgement
 from harness.report.model.changes import Change, Changes
 from harness.report.model.run_data import Run
 from harness.scenario.script import script_to_json
-from harness.tests.made_events import BARE_SCRIPT
-from harness.tests.spark_records import (
-    DIFFERENCE,
-    EVENT,
-    JUDGEMENT,
-    KAFKA,
-    REFERENCE,
-    RUN,
-    finish_run,
-    write_run,
-)
+from harness.tests.made_events import ANSWER, BARE_SCRIPT, DIFFERENCE, JUDGEMENT, RUN
+from harness.tests.spark_records import KAFKA, REFERENCE, finish_run, write_run
 from harness.trace.events import Event, EventKind, TraceHeader
 from harness.trace.files import write_records
 
@@ -39,7 +30,7 @@ GRANTED = '{"error_code":"NONE","throttle_time_ms":0}'
 
 
 def answer(target: str, canonical: str, **changes: object) -> Event:
-    return replace(EVENT, target=target, canonical=canonical, digest=canonical, **changes)  # type: ignore[arg-type]  # of an event
+    return replace(ANSWER, target=target, canonical=canonical, digest=canonical, **changes)  # type: ignore[arg-type]  # of an event
 
 
 def with_oracle(target: str, canonical: str, oracle: str | None = None) -> list[Event]:
@@ -184,7 +175,7 @@ def test_a_change_carries_the_behaviours_it_is_attributed_to(tmp_path: Path) -> 
     attributions = [
         Attribution(
             run_id="run-1",
-            scenario_id=EVENT.scenario_id,
+            scenario_id=ANSWER.scenario_id,
             from_oracle="reference-2.8.2",
             to_oracle="reference-3.9.2",
             step=step,

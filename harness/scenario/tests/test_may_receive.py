@@ -7,7 +7,7 @@ import pytest
 from harness.diff.against_script import against_script
 from harness.scenario import Conversation, ask, expect, record, scenario
 from harness.scenario.script import Receive, Script, script_from_json, script_to_json, step_text
-from harness.tests.spark_records import EVENT
+from harness.tests.made_events import ANSWER
 from harness.trace.canonical import SPOKEN_VERSIONS
 from harness.trace.events import Event, EventKind
 from harness.wire.schema import API_NAMES, has_version
@@ -30,7 +30,7 @@ def surely(conversation: Conversation) -> None:
 
 
 def ending(script: Script, kind: EventKind, **fields: object) -> tuple[Event, ...]:
-    end = replace(EVENT, scenario_id=script.id, sequence=1, step=1, kind=kind.value)
+    end = replace(ANSWER, scenario_id=script.id, sequence=1, step=1, kind=kind.value)
     request = replace(end, sequence=0, step=0, kind=EventKind.REQUEST.value, fields="{}", canonical="{}")
     return request, replace(end, **fields)  # type: ignore[arg-type] # the caller names fields
 

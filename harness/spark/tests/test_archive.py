@@ -11,6 +11,7 @@ from harness.results.client_judgements import client_verdicts
 from harness.spark.archive import KINDS, Archive
 from harness.spark.packing import pack
 from harness.tests.damaged import rewrite
+from harness.tests.made_events import ANSWER
 from harness.tests.spark_archive import (
     JUDGEMENTS,
     changed,
@@ -20,7 +21,7 @@ from harness.tests.spark_archive import (
     packed,
     theirs,
 )
-from harness.tests.spark_records import EVENT, write_run
+from harness.tests.spark_records import write_run
 from harness.trace.events import Event, EventKind
 from harness.trace.schema import TraceError
 
@@ -67,16 +68,16 @@ def test_a_run_that_has_lost_events_or_a_judgement_is_refused(tmp_path: Path) ->
 
 
 def test_answers_are_numbered_as_they_are_aligned(tmp_path: Path) -> None:
-    poll = replace(EVENT, sequence=1, kind=EventKind.POLL.value)
-    again = replace(EVENT, sequence=2, actor="bob")
-    archive = packed(tmp_path, finished(tmp_path / "reports", 1, events=(EVENT, poll, again)))
+    poll = replace(ANSWER, sequence=1, kind=EventKind.POLL.value)
+    again = replace(ANSWER, sequence=2, actor="bob")
+    archive = packed(tmp_path, finished(tmp_path / "reports", 1, events=(ANSWER, poll, again)))
 
     kept = [row for file in archive.conversation_files() for row in pq.read_table(file).to_pylist()]
     assert {
         (each["step"], each["occurrence"], each["actor"], each["connection"])
         for conversation in kept
         for each in conversation["answers"]
-    } == answers_by_position([EVENT, poll, again]).keys()
+    } == answers_by_position([ANSWER, poll, again]).keys()
 
 
 def test_a_run_is_packed_once_and_again_when_it_was_judged_anew(tmp_path: Path) -> None:
@@ -114,28 +115,28 @@ def test_conversations_that_went_alike_are_kept_once(tmp_path: Path) -> None:
 
 
 def test_when_an_answer_came_is_no_part_of_a_conversation(tmp_path: Path) -> None:
-    slower = replace(EVENT, elapsed_ms=99.0, at_ms=99.0)
+    slower = replace(ANSWER, elapsed_ms=99.0, at_ms=99.0)
 
-    assert conversation(tmp_path / "a", EVENT) == conversation(tmp_path / "b", slower)
+    assert conversation(tmp_path / "a", ANSWER) == conversation(tmp_path / "b", slower)
 
 
 def test_polls_are_no_part_of_a_conversation(tmp_path: Path) -> None:
-    poll = replace(EVENT, kind=EventKind.POLL.value, digest="another")
-    later = replace(EVENT, sequence=1)
+    poll = replace(ANSWER, kind=EventKind.POLL.value, digest="another")
+    later = replace(ANSWER, sequence=1)
 
-    assert conversation(tmp_path / "a", EVENT) == conversation(tmp_path / "b", poll, later)
+    assert conversation(tmp_path / "a", ANSWER) == conversation(tmp_path / "b", poll, later)
 
 
 def test_the_order_of_answers_is_part_of_a_conversation(tmp_path: Path) -> None:
-    one, two = EVENT, replace(EVENT, sequence=1, digest="another")
+    one, two = ANSWER, replace(ANSWER, sequence=1, digest="another")
     turned = (replace(one, sequence=1), replace(two, sequence=0))
 
     assert conversation(tmp_path / "a", one, two) != conversation(tmp_path / "b", *turned)
 
 
 def test_a_scenario_that_could_not_be_run_has_no_conversation_to_compare(tmp_path: Path) -> None:
-    refusal = replace(EVENT, kind=EventKind.NOT_APPLICABLE.value, step=-1)
-    archive = packed(tmp_path, finished(tmp_path / "reports", 1, events=[refusal, theirs(EVENT)]))
+    refusal = replace(ANSWER, kind=EventKind.NOT_APPLICABLE.value, step=-1)
+    archive = packed(tmp_path, finished(tmp_path / "reports", 1, events=[refusal, theirs(ANSWER)]))
     found = {row["target"]: (row["is_held"], row["oracle_conversation"]) for row in rows(archive, "traces")}
 
     assert found == {"kafka-3.9.2": (False, None), "reference": (True, None)}
@@ -148,7 +149,7 @@ def test_traces_tell_of_their_oracle_and_their_judgement(tmp_path: Path) -> None
     oracle = next(
         row
         for row in rows(archive, "traces")
-        if (row["target"], row["scenario_id"]) == ("reference", EVENT.scenario_id)
+        if (row["target"], row["scenario_id"]) == ("reference", ANSWER.scenario_id)
     )
 
     assert ours["oracle_conversation"] == oracle["conversation"] != ours["conversation"]

@@ -13,8 +13,9 @@ from harness.report.model.run_data import Run
 from harness.spark.archive_rows import BrokerHeader, RunClause
 from harness.spark.arrow_schemas import arrow_table
 from harness.spark.trend_mart import clause_coverage
+from harness.tests.made_events import ANSWER, DIFFERENCE, JUDGEMENT
 from harness.tests.spark_archive import JUDGEMENTS, OTHER, changed, failing, finished, packed, table
-from harness.tests.spark_records import DIFFERENCE, EVENT, JUDGEMENT, KAFKA, REFERENCE, rows
+from harness.tests.spark_records import KAFKA, REFERENCE, rows
 from harness.trace.clause import Clause
 from harness.trace.files import write_records
 
@@ -119,7 +120,7 @@ def test_one_runs_page_says_the_same_without_spark(spark: SparkSession, tmp_path
         "broker_config": {},
         "steps": [],
     }
-    folder.write_scripts({name: {"id": name} | page for name in (EVENT.scenario_id, OTHER)})
+    folder.write_scripts({name: {"id": name} | page for name in (ANSWER.scenario_id, OTHER)})
     run, archive = Run.load(folder.path), packed(tmp_path, folder)
 
     of_page = {

@@ -17,6 +17,7 @@ from harness.spark.archived import Archived
 from harness.spark.arrow_schemas import arrow_schema
 from harness.spark.tables import write_table
 from harness.spark.trend import TREND_MARTS, build_trend
+from harness.tests.made_events import ANSWER, DIFFERENCE
 from harness.tests.spark_archive import (
     AGREED,
     JUDGEMENTS,
@@ -28,7 +29,7 @@ from harness.tests.spark_archive import (
     packed,
     table,
 )
-from harness.tests.spark_records import DIFFERENCE, EVENT, KAFKA, REFERENCE, footer_of, rows
+from harness.tests.spark_records import KAFKA, REFERENCE, footer_of, rows
 from harness.trace.events import EventKind, TraceHeader
 from harness.trace.files import RunFolder, write_records
 from harness.trace.schema import TraceError
@@ -36,7 +37,7 @@ from harness.trace.schema import TraceError
 pytest_plugins = ["harness.tests.spark_fixture"]
 pytestmark = pytest.mark.spark
 
-WORKS = EVENT.scenario_id
+WORKS = ANSWER.scenario_id
 
 
 def judged(results: Mapping[str, str | None]) -> list[Judgement]:
@@ -261,7 +262,7 @@ def versions(reports: Path, digests: Mapping[str, str]) -> RunFolder:
         for name, header in ((target, replace(KAFKA, oracle=oracle)), (oracle, REFERENCE)):
             plain = {field: getattr(header, field) for field in TraceHeader.__dataclass_fields__}
             folder.write_headers(name, [TraceHeader(**plain | {"target": name})])
-            write_records(folder.events(name), [replace(EVENT, target=name, digest=digest)])
+            write_records(folder.events(name), [replace(ANSWER, target=name, digest=digest)])
     judge(folder, [replace(JUDGEMENTS[0], target=f"kafka-{version}") for version in digests])
     folder.write_footer(footer_of(folder))
     return folder

@@ -14,9 +14,9 @@ from harness.report.model.tables import read_rows
 from harness.spark.trend import TREND_MARTS, build_trend
 from harness.tests.completed_runs import processes_of
 from harness.tests.fake_java import hide_programs
+from harness.tests.made_events import DIFFERENCE
 from harness.tests.patience import awaited, completed
 from harness.tests.spark_archive import changed, finished, packed
-from harness.tests.spark_records import DIFFERENCE
 from harness.trace.schema import TraceError
 
 pytest_plugins = ["harness.tests.spark_fixture"]

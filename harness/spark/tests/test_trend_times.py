@@ -8,14 +8,14 @@ from pyspark.sql import SparkSession
 
 from harness.diff.model import Judgement
 from harness.spark.trend import shuffle_partitions
+from harness.tests.made_events import ANSWER
 from harness.tests.spark_archive import AGREED, JUDGEMENTS, OTHER, failing, finished, packed, table
-from harness.tests.spark_records import EVENT
 from harness.trace.events import Event, EventKind
 
 pytest_plugins = ["harness.tests.spark_fixture"]
 pytestmark = pytest.mark.spark
 
-WORKS = EVENT.scenario_id
+WORKS = ANSWER.scenario_id
 
 
 def lasting(*durations_ms: float) -> list[list[Judgement]]:

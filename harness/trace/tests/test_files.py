@@ -16,7 +16,8 @@ import pytest
 from harness.diff.model import Judgement
 from harness.tests.completed_runs import logs_of
 from harness.tests.damaged import rewrite
-from harness.tests.spark_records import EVENT, FOOTER, JUDGEMENT, REFERENCE, RUN, plain_header
+from harness.tests.made_events import ANSWER, FOOTER, JUDGEMENT, RUN
+from harness.tests.spark_records import REFERENCE, plain_header
 from harness.trace.files import (
     EventWriter,
     RunFolder,
@@ -40,20 +41,20 @@ def path(tmp_path: Path) -> Path:
 def write(path: Path, count: int) -> None:
     with EventWriter(path) as writer:
         for sequence in range(count):
-            writer.write(replace(EVENT, sequence=sequence))
+            writer.write(replace(ANSWER, sequence=sequence))
 
 
 def test_events_come_back_in_their_order(path: Path) -> None:
     write(path, 3)
 
-    assert read_events(path) == tuple(replace(EVENT, sequence=sequence) for sequence in range(3))
+    assert read_events(path) == tuple(replace(ANSWER, sequence=sequence) for sequence in range(3))
 
 
 def test_an_event_is_on_disk_when_write_returns(path: Path) -> None:
     with EventWriter(path) as writer:
-        writer.write(EVENT)
+        writer.write(ANSWER)
 
-        assert read_events(path) == (EVENT,)
+        assert read_events(path) == (ANSWER,)
 
 
 def test_a_trace_that_was_cut_anywhere_is_read_up_to_there(path: Path) -> None:
@@ -148,7 +149,7 @@ def test_a_trace_can_be_continued(path: Path) -> None:
 
 
 def test_line_separators_of_unicode_separate_no_lines(path: Path) -> None:
-    event = replace(EVENT, note="a\u2028b\u2029c\x85d\x0be\x0cf\r\ng")
+    event = replace(ANSWER, note="a\u2028b\u2029c\x85d\x0be\x0cf\r\ng")
     with EventWriter(path) as writer:
         writer.write(event)
 
@@ -157,7 +158,7 @@ def test_line_separators_of_unicode_separate_no_lines(path: Path) -> None:
 
 def test_half_a_surrogate_pair_is_written_as_a_question_mark(path: Path) -> None:
     with EventWriter(path) as writer:
-        writer.write(replace(EVENT, note="a file named \udcff"))
+        writer.write(replace(ANSWER, note="a file named \udcff"))
 
     assert read_events(path)[0].note == "a file named ?"
 
@@ -167,7 +168,7 @@ def test_threads_do_not_mix_their_lines(path: Path) -> None:
 
         def write_fifty() -> None:
             for sequence in range(50):
-                writer.write(replace(EVENT, sequence=sequence))
+                writer.write(replace(ANSWER, sequence=sequence))
 
         threads = [threading.Thread(target=write_fifty) for _ in range(4)]
         for thread in threads:
@@ -182,12 +183,12 @@ def test_a_writer_that_is_killed_loses_at_most_one_line(path: Path) -> None:
     script = f"""
 from dataclasses import replace
 from pathlib import Path
-from harness.tests.spark_records import EVENT
+from harness.tests.made_events import ANSWER
 from harness.trace.files import EventWriter
 writer = EventWriter(Path({str(path)!r}))
 sequence = 0
 while True:
-    writer.write(replace(EVENT, sequence=sequence))
+    writer.write(replace(ANSWER, sequence=sequence))
     print(sequence, flush=True)
     sequence += 1
 """
@@ -271,7 +272,7 @@ def test_a_full_disk_is_reported_with_the_file(tmp_path: Path) -> None:
     Path(tmp_path / "events.jsonl.zst").symlink_to("/dev/full")
     writer = EventWriter(tmp_path / "events.jsonl.zst")
     with pytest.raises(OSError, match="No space left") as refused:
-        writer.write(EVENT)
+        writer.write(ANSWER)
     assert refused.value.filename == str(tmp_path / "events.jsonl.zst")
     with pytest.raises(OSError, match="No space left"):
         writer.close()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.diff.model import Difference, Judgement
-from harness.tests.spark_records import EVENT, JUDGEMENT
+from harness.tests.made_events import ANSWER, JUDGEMENT
 from harness.trace.events import Event, EventKind, RunFooter, RunHeader, TraceHeader
 from harness.trace.schema import ColumnType, TraceError, columns, from_json, json_schema, to_json
 from harness.trace.starvation import Starvation
@@ -91,14 +91,14 @@ def test_a_type_that_no_schema_can_express_is_refused() -> None:
     ],
 )
 def test_a_line_that_is_no_record_is_refused_by_name(change: dict[str, object], complaint: str) -> None:
-    content = json.loads(to_json(EVENT)) | change
+    content = json.loads(to_json(ANSWER)) | change
 
     with pytest.raises(TraceError, match=rf"^events\.jsonl:17: .*{complaint}"):
         from_json(Event, json.dumps(content), where="events.jsonl:17")
 
 
 def test_a_missing_key_is_refused_even_where_null_is_allowed() -> None:
-    content = json.loads(to_json(EVENT))
+    content = json.loads(to_json(ANSWER))
     del content["note"]
 
     with pytest.raises(TraceError, match="Event lacks note"):
@@ -128,8 +128,8 @@ def test_an_array_of_something_else_is_refused() -> None:
 
 def test_a_wrong_record_is_never_written() -> None:
     with pytest.raises(TypeError, match="`step` must be integer"):
-        to_json(replace(EVENT, step=1.5))  # type: ignore[arg-type]
+        to_json(replace(ANSWER, step=1.5))  # type: ignore[arg-type]
 
 
 def test_a_member_of_an_enum_is_written_as_its_value() -> None:
-    assert '"kind":"no answer"' in to_json(replace(EVENT, kind=EventKind.NO_ANSWER))
+    assert '"kind":"no answer"' in to_json(replace(ANSWER, kind=EventKind.NO_ANSWER))
