@@ -9,7 +9,6 @@ from reference_coordinator.messages import RequestContext, StreamsGroupHeartbeat
 from reference_coordinator.messages.streams_groups import StreamsGroupHeartbeatResponseStatus
 from reference_coordinator.tests.wire_broker import WireBroker
 
-AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 ANA = RequestContext(api_version=0, client_id="ana", client_host="/127.0.0.1", principal="User:ana")
 INTERVAL_MS = 5_000
 UNKNOWN = "Unknown topic config name: no.such.config"
@@ -42,41 +41,6 @@ def not_to_be_created(name: str) -> TopicInfo:
     return TopicInfo(name=name, partitions=1, topic_configs=configs)
 
 
-def test_what_is_missing_is_created() -> None:
-    broker = broker_of()
-
-    assert details(broker, TopicInfo(name="changelog", partitions=3)) == ["as it is"] * 2
-    created = broker.topics.get("changelog")
-    assert created is not None
-    assert created.num_partitions == 3
-
-
-def test_who_may_not_create_topics_hears_so() -> None:
-    broker = broker_of(authorizer_class_name=AUTHORIZER)
-
-    why = "as it is; Unauthorized to CREATE on topics one, two."
-    topics = (TopicInfo(name="one", partitions=1), TopicInfo(name="two", partitions=1))
-    assert details(broker, *topics) == ["as it is", why]
-    assert broker.topics.get("one") is None
-
-
-def test_a_super_user_creates_topics() -> None:
-    broker = broker_of(authorizer_class_name=AUTHORIZER, super_users="User:ana")
-
-    assert details(broker, TopicInfo(name="changelog", partitions=1)) == ["as it is"] * 2
-    assert broker.topics.get("changelog") is not None
-
-
-def test_an_error_is_shown_from_the_next_heartbeat_on_for_two_intervals() -> None:
-    broker, bad = broker_of(), not_to_be_created("bad")
-
-    assert details(broker, bad) == ["as it is"] * 2
-    broker.cluster.now_ms = Millis(2 * INTERVAL_MS - 1)
-    assert details(broker, bad)[1] == f"as it is; Creation failed: bad ({UNKNOWN})."
-    broker.cluster.now_ms = Millis(2 * INTERVAL_MS)
-    assert details(broker, bad) == ["as it is"] * 2
-
-
 def test_an_answer_that_comes_late_may_tell_of_its_own_error() -> None:
     broker, bad = broker_of(), not_to_be_created("bad")
 
@@ -85,11 +49,3 @@ def test_an_answer_that_comes_late_may_tell_of_its_own_error() -> None:
     assert permitted.field == "status"
     assert details_of == [["as it is"] * 2, ["as it is", f"as it is; Creation failed: bad ({UNKNOWN})."]]
     assert not permitted_statuses(answered(broker, bad))
-
-
-def test_three_errors_are_shown_and_how_many_more_there_are() -> None:
-    broker, topics = broker_of(), tuple(map(not_to_be_created, "abcd"))
-    details(broker, *topics)
-
-    listed = ", ".join(f"{each} ({UNKNOWN})" for each in "abc")
-    assert details(broker, *topics)[1] == f"as it is; Creation failed: {listed} and 1 more."

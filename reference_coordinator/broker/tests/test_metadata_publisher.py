@@ -11,11 +11,9 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis, ResponseToken
 from reference_coordinator.core.metadata_image import MetadataImage
 from reference_coordinator.messages import RequestContext
-from reference_coordinator.tests.crashing_disk import CrashingDisk
-from reference_coordinator.tests.kept_broker import KeptBroker
 from reference_coordinator.tests.wire_broker import WireBroker, WireClient, connected, elected
 from reference_coordinator.tests.wire_cluster import WireCluster
-from reference_coordinator.tests.wire_tools import SET, alter, create
+from reference_coordinator.tests.wire_tools import create
 
 CONTEXT = RequestContext(api_version=7, client_id="client", client_host="/127.0.0.1")
 Heard = list[tuple[GroupCoordinator, MetadataImage, frozenset[str]]]
@@ -63,17 +61,6 @@ def test_the_coordinator_begins_with_all_topics(heard: Heard) -> None:
     assert changed == {"orders"}
 
 
-def test_a_new_topic_is_known_before_the_next_request(heard: Heard, client: WireClient) -> None:
-    heard.clear()
-
-    topic_id = create(client, "new", num_partitions=2).topic_id
-
-    ((_, image, changed),) = heard
-    assert partitions(image) == {"orders": 3, "new": 2}
-    assert image.topics["new"].topic_id == str(topic_id)
-    assert changed == {"new"}
-
-
 def test_who_creates_a_topic_is_answered_first(monkeypatch: pytest.MonkeyPatch) -> None:
     broker = elected("4.4.0")
     token = ResponseToken(77)
@@ -91,43 +78,6 @@ def test_who_creates_a_topic_is_answered_first(monkeypatch: pytest.MonkeyPatch) 
     answers = apis.handle(request, CONTEXT, ResponseToken(1), now_ms=Millis(0))
 
     assert [each.token for each in answers] == [ResponseToken(1), token]
-
-
-def test_more_partitions_are_known_at_once(heard: Heard, client: WireClient) -> None:
-    heard.clear()
-
-    assert add_partitions(client, "orders", 4, validate_only=True) is Errors.NONE
-    assert heard == []
-    assert add_partitions(client, "orders", 4) is Errors.NONE
-
-    ((_, image, changed),) = heard
-    assert partitions(image) == {"orders": 4}
-    assert changed == {"orders"}
-
-
-def test_a_topic_that_is_created_anew_is_another(heard: Heard, client: WireClient) -> None:
-    first = create(client, "new").topic_id
-    heard.clear()
-
-    client.ask("delete_topics", 6, topics=({"name": "new", "topic_id": None},), timeout=1000)
-    second = create(client, "new").topic_id
-
-    (_, without, deleted), (_, image, created) = heard
-    assert partitions(without) == {"orders": 3}
-    assert deleted == created == {"new"}
-    assert image.topics["new"].topic_id == str(second) != str(first)
-    assert image.by_id(image.topics["new"].topic_id) == image.topics["new"]
-
-
-def test_nothing_else_is_news_of_topics(heard: Heard, client: WireClient) -> None:
-    create(client, "t")
-    heard.clear()
-
-    alter(client, ("retention.ms", SET, "1000"))
-    create(client, "t")
-    client.ask("metadata", 9, topics=None)
-
-    assert heard == []
 
 
 def test_every_broker_hears_of_a_topic(heard: Heard) -> None:
@@ -154,19 +104,3 @@ def test_a_broker_that_starts_anew_hears_of_all_topics(heard: Heard) -> None:
     (_, image, changed) = heard[-1]
     assert {"new", "orders"} <= changed
     assert partitions(image) == {"orders": 3, "new": 1}
-
-
-def test_versions_grow_on_when_a_process_ends(heard: Heard) -> None:
-    disk = CrashingDisk()
-    client = KeptBroker(disk).connect()
-    for _ in range(4):
-        create(client, "new")
-        client.ask("delete_topics", 6, topics=({"name": "new", "topic_id": None},), timeout=1000)
-    (_, before, _) = heard[-1]
-
-    again = next(disk for name, disk in disk.disks_after() if name.startswith("nothing"))
-    KeptBroker(again).connect().ask("metadata", 9, topics=None)
-
-    (_, after, changed) = heard[-1]
-    assert after.version >= before.version
-    assert "orders" in changed

@@ -1,23 +1,14 @@
 """What tools are answered, as live brokers of 3.9.2 and 4.4.0 answered them."""
 
-from typing import Any
-
 import pytest
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.tests.wire_broker import WireBroker, WireClient, connected
 from reference_coordinator.tests.wire_tools import (
-    APPEND,
     BROKER,
-    DELETE,
-    SET,
-    SUBTRACT,
     TOPIC,
-    alter,
     create,
     described,
-    places,
-    values,
 )
 
 
@@ -63,88 +54,10 @@ def test_a_description_of_kip_848_is_refused_for_each_group(
     ]
 
 
-@pytest.mark.parametrize(
-    ("cluster_id", "node_id", "error"),
-    [
-        (None, -1, Errors.NONE),
-        ("reference-coordinator", 1, Errors.NONE),
-        ("reference-coordinator", 2, Errors.REBOOTSTRAP_REQUIRED),
-        ("other", 1, Errors.REBOOTSTRAP_REQUIRED),
-        ("reference-coordinator", -1, Errors.INVALID_REQUEST),
-        (None, 1, Errors.INVALID_REQUEST),
-    ],
-)
-def test_a_client_that_means_another_broker_is_sent_away(
-    client: WireClient, cluster_id: str | None, node_id: int, error: Errors
-) -> None:
-    software = {"client_software_name": "lib", "client_software_version": "1"}
-
-    answer = client.ask("api_versions", 5, cluster_id=cluster_id, node_id=node_id, **software)
-
-    assert (answer.error_code, bool(answer.api_keys)) == (error, error is Errors.NONE)
-
-
-@pytest.mark.parametrize(
-    ("assignments", "error"),
-    [
-        (places((0, (1,)), (1, (1,)), (2, (1,))), Errors.NONE),
-        (places((0, (1,)), (2, (1,))), Errors.INVALID_REPLICA_ASSIGNMENT),
-        (places((0, (9,))), Errors.INVALID_REPLICA_ASSIGNMENT),
-        (places((0, (1, 1))), Errors.INVALID_REPLICA_ASSIGNMENT),
-        (places((0, ())), Errors.INVALID_REPLICA_ASSIGNMENT),
-        (places((0, (1,)), (0, (1,))), Errors.INVALID_REPLICA_ASSIGNMENT),
-    ],
-)
-def test_a_topic_may_be_assigned_by_hand(
-    client: WireClient, assignments: tuple[dict[str, Any], ...], error: Errors
-) -> None:
-    created = create(client, assignments=assignments)
-
-    assert created.error_code == error
-    assert created.num_partitions == (len(assignments) if error is Errors.NONE else -1)
-
-
-def test_an_assignment_by_hand_leaves_numbers_out(client: WireClient) -> None:
-    by_hand = places((0, (1,)))
-
-    assert create(client, assignments=by_hand, num_partitions=1).error_code == Errors.INVALID_REQUEST
-    assert create(client, assignments=by_hand, replication_factor=1).error_code == Errors.INVALID_REQUEST
-
-
 def test_a_topic_without_a_number_has_the_brokers() -> None:
     broker = WireBroker("3.9", num_partitions="4")
 
     assert create(broker.connect()).num_partitions == 4
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("nonsense", "1", "Unknown topic config name: nonsense"),
-        (
-            "retention.ms",
-            "abc",
-            "Invalid value abc for configuration retention.ms: Not a number of type LONG",
-        ),
-        ("retention.ms", None, "Null value not supported for topic configs: retention.ms"),
-        (
-            "max.message.bytes",
-            "-5",
-            "Invalid value -5 for configuration max.message.bytes: Value must be at least 0",
-        ),
-        (
-            "cleanup.policy",
-            "nope",
-            "Invalid value nope for configuration cleanup.policy: String must be one of: compact, delete",
-        ),
-    ],
-)
-def test_a_configuration_that_no_topic_has_is_refused(
-    client: WireClient, name: str, text: str | None, message: str
-) -> None:
-    created = create(client, configs=({"name": name, "value": text},))
-
-    assert (created.error_code, created.error_message) == (Errors.INVALID_CONFIG, message)
 
 
 @pytest.mark.parametrize(("profile", "count"), [("2.4.1", 26), ("2.8.2", 26), ("3.3.2", 29), ("3.6.2", 31)])
@@ -159,66 +72,6 @@ def test_a_release_has_as_many_configurations_of_topics_as_it_was_seen_to_have(
     (result,) = client.ask("describe_configs", version, resources=(resource,)).results
 
     assert len(result.configs) == count
-
-
-def test_a_topic_is_configured_and_reported(client: WireClient) -> None:
-    create(client, configs=({"name": "cleanup.policy", "value": "compact"},))
-    assert values(client, "cleanup.policy", "retention.ms") == {
-        "cleanup.policy": ("compact", 1),
-        "retention.ms": ("604800000", 5),
-    }
-
-    assert alter(client, ("cleanup.policy", APPEND, "delete"), ("retention.ms", SET, "5")).error_code == 0
-    assert values(client, "cleanup.policy")["cleanup.policy"] == ("compact,delete", 1)
-    alter(client, ("cleanup.policy", SUBTRACT, "compact"), ("retention.ms", DELETE, None))
-    assert values(client, "cleanup.policy", "retention.ms") == {
-        "cleanup.policy": ("delete", 1),
-        "retention.ms": ("604800000", 5),
-    }
-
-
-@pytest.mark.parametrize(
-    ("change", "error"),
-    [
-        (("retention.ms", APPEND, "5"), Errors.INVALID_CONFIG),
-        (("retention.ms", 7, "5"), Errors.UNKNOWN_SERVER_ERROR),
-        (("retention.ms", SET, None), Errors.INVALID_REQUEST),
-        (("nonsense", SET, "5"), Errors.INVALID_CONFIG),
-        (("retention.ms", SET, "abc"), Errors.INVALID_CONFIG),
-    ],
-)
-def test_a_change_that_is_none_is_refused(
-    client: WireClient, change: tuple[str, int, str | None], error: Errors
-) -> None:
-    create(client)
-
-    assert alter(client, change).error_code == error
-
-
-def test_a_change_is_only_tried_or_for_nobody(client: WireClient) -> None:
-    create(client)
-
-    assert alter(client, ("retention.ms", SET, "5"), validate_only=True).error_code == Errors.NONE
-    assert values(client, "retention.ms") == {"retention.ms": ("604800000", 5)}
-    missing = alter(client, ("retention.ms", SET, "5"), name="missing")
-    assert missing.error_code == Errors.UNKNOWN_TOPIC_OR_PARTITION
-
-
-def test_an_unknown_kind_of_resource_spoils_a_description(client: WireClient) -> None:
-    spoilt = described(client, (TOPIC, "orders", None), (99, "x", None))
-    topic, missing, broker, other = described(
-        client,
-        (TOPIC, "orders", ("retention.ms",)),
-        (TOPIC, "missing", None),
-        (BROKER, "1", ("group.max.size",)),
-        (BROKER, "9", None),
-    )
-
-    assert {each.error_code for each in spoilt} == {Errors.INVALID_REQUEST}
-    assert [each.name for each in topic.configs] == ["retention.ms"]
-    assert missing.error_code == Errors.UNKNOWN_TOPIC_OR_PARTITION
-    assert [each.value for each in broker.configs] == ["2147483647"]
-    assert other.error_code == Errors.INVALID_REQUEST
 
 
 @pytest.mark.parametrize(
@@ -249,36 +102,6 @@ def test_a_broker_of_4_4_does_not_describe_internal_properties(name: str) -> Non
 def _described_properties(release: str) -> set[str]:
     (broker,) = described(connected(release), (BROKER, "1", None))
     return {each.name for each in broker.configs}
-
-
-def test_configurable_things_are_named(client: WireClient) -> None:
-    asked = client.ask("list_config_resources", 1)
-    unknown = client.ask("list_config_resources", 1, resource_types=(99,))
-
-    assert ("orders", TOPIC) in {(each.resource_name, each.resource_type) for each in asked.config_resources}
-    assert unknown.error_code == Errors.UNSUPPORTED_VERSION
-    assert client.ask("list_config_resources", 0).config_resources == ()
-
-
-def test_topics_are_described_page_by_page(client: WireClient) -> None:
-    create(client, "a", num_partitions=2, replication_factor=1)
-    client.ask("delete_topics", 5, topic_names=("__consumer_offsets",))
-
-    reported: list[tuple[str, list[int]]] = []
-    cursor: dict[str, Any] | None = None
-    for _ in range(10):
-        page = client.ask("describe_topic_partitions", 0, response_partition_limit=2, cursor=cursor)
-        reported += [(each.name, [one.partition_index for one in each.partitions]) for each in page.topics]
-        if page.next_cursor is None:
-            break
-        at = page.next_cursor
-        cursor = {"topic_name": at.topic_name, "partition_index": at.partition_index}
-
-    assert [each for each in reported if each[0] != "__consumer_offsets"] == [
-        ("a", [0, 1]),
-        ("orders", [0, 1]),
-        ("orders", [2]),
-    ]
 
 
 def test_transactions_are_listed_and_described(client: WireClient) -> None:

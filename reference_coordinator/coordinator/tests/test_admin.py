@@ -20,19 +20,6 @@ from reference_coordinator.tests.kit import JAVA, SCALA, Broker
 from reference_coordinator.tests.requests import join
 
 
-def test_a_stable_group_is_described_in_full(broker: Broker) -> None:
-    ana, bob = broker.stable_group(join(metadata=b"A"), join(instance="i"))
-
-    described = broker.describe()
-
-    assert (described.group_state, described.protocol_type) == ("Stable", "consumer")
-    assert described.protocol_data == "range"
-    first, second = described.members
-    assert (first.member_id, first.client_id, first.client_host) == (ana, "ana", "/127.0.0.1")
-    assert (first.member_metadata, first.member_assignment) == (b"A", ana.encode())
-    assert (second.member_id, second.group_instance_id) == (bob, "i")
-
-
 @pytest.mark.parametrize(("profile", "shows"), [(SCALA, False), (JAVA, True)])
 def test_in_a_rebalance_only_java_shows_the_old_assignment(broker: Broker, *, shows: bool) -> None:
     ana, _ = broker.stable_group(join(), join())
@@ -43,32 +30,6 @@ def test_in_a_rebalance_only_java_shows_the_old_assignment(broker: Broker, *, sh
     assert described.protocol_data == ""
     assert described.members[0].member_metadata == b""
     assert described.members[0].member_assignment == (ana.encode() if shows else b"")
-
-
-def test_before_the_sync_nothing_is_shown_of_a_new_generation(broker: Broker) -> None:
-    broker.joined_members(join())
-
-    described = broker.describe()
-
-    assert (described.group_state, described.protocol_data) == ("CompletingRebalance", "")
-    assert described.members[0].member_assignment == b""
-
-
-def test_a_missing_group_is_dead_and_from_version_6_an_error(broker: Broker) -> None:
-    old, new = broker.describe("nope", version=5), broker.describe("nope", version=6)
-
-    assert (old.error_code, old.group_state, old.error_message) == (Errors.NONE, "Dead", None)
-    assert (new.error_code, new.group_state) == (Errors.GROUP_ID_NOT_FOUND, "Dead")
-    assert new.error_message == "Group nope not found."
-
-
-def test_duplicates_are_described_twice_and_the_empty_id_too(broker: Broker) -> None:
-    request = DescribeGroupsRequest(groups=(GroupId("g"), GroupId(""), GroupId("g")))
-
-    groups = broker.send(request).as_(DescribeGroupsResponse).groups
-
-    assert sorted(each.group_id for each in groups) == ["", "g", "g"]
-    assert {each.group_state for each in groups} == {"Dead"}
 
 
 def test_scala_describes_in_the_order_asked_for() -> None:
@@ -166,16 +127,6 @@ def test_groups_are_listed_in_the_order_of_kafkas_maps(profile: str, listed: lis
     assert broker.listed() == listed
 
 
-def test_groups_are_listed_with_their_states(broker: Broker) -> None:
-    broker.commit({0: 1}, group="simple")
-    broker.send(join(group="joining"), version=3)
-
-    assert sorted(broker.listed()) == ["joining", "simple"]
-    assert broker.listed(states=("PreparingRebalance",)) == ["joining"]
-    assert broker.listed(states=("Empty", "Stable")) == ["simple"]
-    assert broker.listed(states=("nonsense",)) == []
-
-
 @pytest.mark.parametrize(("profile", "matches"), [("3.7", []), ("3.8", ["g"]), (SCALA, ["g"]), (JAVA, ["g"])])
 def test_the_states_filter_ignores_case_from_3_8(broker: Broker, profile: str, matches: list[str]) -> None:
     broker.commit({0: 1})
@@ -183,38 +134,6 @@ def test_the_states_filter_ignores_case_from_3_8(broker: Broker, profile: str, m
     assert broker.listed(states=("empty",)) == matches
     assert broker.listed(states=(" EMPTY\n",)) == (["g"] if profile == JAVA else [])
     assert broker.listed(states=("\N{NO-BREAK SPACE}Empty",)) == []
-
-
-def test_the_types_filter_ignores_case(broker: Broker) -> None:
-    broker.commit({0: 1})
-
-    assert broker.listed(types=("Classic",)) == ["g"]
-    assert broker.listed(types=("consumer",)) == []
-    assert broker.listed(types=("nonsense",)) == []
-
-
-def test_each_group_to_delete_is_judged_by_itself(broker: Broker) -> None:
-    broker.stable_group(join())
-    broker.commit({0: 1}, group="simple")
-    broker.commit({0: 1}, group="")
-
-    assert broker.delete("g", "simple", "", "nope") == {
-        "g": Errors.NON_EMPTY_GROUP,
-        "simple": Errors.NONE,
-        "": Errors.NONE,
-        "nope": Errors.GROUP_ID_NOT_FOUND,
-    }
-    assert broker.state("simple") == "Dead"
-    assert broker.fetch(0, group="simple") == [(-1, Errors.NONE)]
-
-
-def test_a_deleted_group_begins_again_with_generation_1(broker: Broker) -> None:
-    (ana,) = broker.stable_group(join())
-    broker.leave(ana)
-
-    assert broker.delete("g") == {"g": Errors.NONE}
-    (again,) = broker.joined_members(join())
-    assert broker.sync(again, 1).error is Errors.NONE
 
 
 @pytest.mark.parametrize(("profile", "writes_group"), [(SCALA, False), (JAVA, True)])

@@ -6,7 +6,7 @@ from reference_coordinator.coordinator.tests.test_loading import elected
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.messages import ListGroupsRequest, OffsetFetchResponse
 from reference_coordinator.tests.kit import JAVA, SCALA, Broker
-from reference_coordinator.tests.requests import SESSION_MS, fetch_all, join
+from reference_coordinator.tests.requests import fetch_all, join
 
 
 def given_by_every_api(broker: Broker) -> dict[str, object]:
@@ -96,26 +96,6 @@ def test_the_group_id_comes_before_everything(profile: str) -> None:
     assert broker.offset_delete(0, group="").error is invalid
 
 
-def test_unloading_answers_who_waits_to_join(broker: Broker) -> None:
-    (call,) = broker.parked_members(join())
-    member_id = broker.describe().members[0].member_id
-
-    broker.unload()
-
-    assert (call.join.error_code, call.join.member_id) == (Errors.NOT_COORDINATOR, member_id)
-    assert broker.heartbeat("m").error is Errors.NOT_COORDINATOR
-    assert broker.coordinator.next_deadline() is None
-
-
-def test_unloading_answers_who_waits_to_sync(broker: Broker) -> None:
-    _, bob = broker.joined_members(join(), join())
-    call = broker.sync(bob)
-
-    broker.unload()
-
-    assert call.error is Errors.NOT_COORDINATOR
-
-
 @pytest.mark.parametrize(("profile", "reported"), [(SCALA, Errors.NONE), (JAVA, Errors.NOT_COORDINATOR)])
 def test_a_write_that_unloading_overtakes_is_refused_on_java(
     broker: Broker, profile: str, reported: Errors
@@ -130,40 +110,6 @@ def test_a_write_that_unloading_overtakes_is_refused_on_java(
     assert call.partition_errors == [reported]
 
 
-def test_a_stable_group_survives_a_restart(broker: Broker) -> None:
-    ana, bob = broker.stable_group(join(), join(instance="i"))
-    before = broker.describe()
-    broker.elapse(SESSION_MS - 1)
-
-    broker.restart()
-
-    assert broker.describe() == before
-    broker.elapse(SESSION_MS - 1)
-    assert broker.heartbeat(ana).error is Errors.NONE
-    assert broker.sync(bob, instance="i").sync.assignment == bob.encode()
-    assert broker.join(ana).is_parked
-
-
-def test_sessions_begin_anew_in_a_restart_and_end_as_ever(broker: Broker) -> None:
-    (ana,) = broker.stable_group(join())
-    broker.restart()
-
-    broker.elapse(SESSION_MS)
-
-    assert broker.heartbeat(ana).error is Errors.UNKNOWN_MEMBER_ID
-
-
-def test_a_rebalance_is_forgotten_in_a_restart(broker: Broker) -> None:
-    ana, bob = broker.stable_group(join(), join())
-    calls = [broker.join(each) for each in (ana, bob)]
-    assert calls[0].join.generation_id == 2
-
-    broker.restart()
-
-    assert broker.heartbeat(ana, 2).error is Errors.ILLEGAL_GENERATION
-    assert broker.heartbeat(ana, 1).error is Errors.NONE
-
-
 @pytest.mark.parametrize(("profile", "state"), [(SCALA, "Dead"), (JAVA, "Empty")])
 def test_a_group_that_never_synced_survives_on_java_as_a_shell(broker: Broker, state: str) -> None:
     (member_id,) = broker.joined_members(join())
@@ -176,27 +122,3 @@ def test_a_group_that_never_synced_survives_on_java_as_a_shell(broker: Broker, s
     (call,) = broker.parked_members(join())
     broker.elapse(3_000)
     assert call.join.generation_id == 1
-
-
-def test_an_empty_group_keeps_its_generation_and_type(broker: Broker) -> None:
-    (ana,) = broker.stable_group(join())
-    broker.leave(ana)
-
-    broker.restart()
-
-    assert broker.describe().protocol_type == "consumer"
-    (call,) = broker.parked_members(join())
-    broker.elapse(3_000)
-    assert call.join.generation_id == 3
-
-
-def test_a_group_that_outgrew_the_maximum_rebalances_when_loaded(broker: Broker) -> None:
-    members = broker.stable_group(join(), join(), join())
-
-    broker.restart(**{"group.max.size": "2"})
-
-    assert broker.state() == "PreparingRebalance"
-    calls = [broker.join(each) for each in members]
-    assert calls[2].error is Errors.GROUP_MAX_SIZE_REACHED
-    broker.elapse(20_000)
-    assert [call.join.generation_id for call in calls[:2]] == [2, 2]

@@ -5,24 +5,13 @@ from dataclasses import replace
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import GroupId
 from reference_coordinator.messages import (
     OffsetCommitRequest,
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestTopic,
-    OffsetFetchResponse,
 )
 from reference_coordinator.tests.kit import JAVA, SCALA, Broker
-from reference_coordinator.tests.requests import commit, fetch_all, join
+from reference_coordinator.tests.requests import commit
 
 NONE = Errors.NONE
-
-
-def test_a_commit_of_nobody_makes_a_simple_group(broker: Broker) -> None:
-    assert broker.commit({0: 7}).partition_errors == [NONE]
-    assert (broker.state(), broker.describe().protocol_type) == ("Empty", "")
-    assert broker.fetch(0, 1) == [(7, NONE), (-1, NONE)]
 
 
 @pytest.mark.parametrize(
@@ -44,15 +33,6 @@ def test_a_generation_of_no_group_is_refused(
     assert broker.listed() == []
 
 
-def test_in_an_empty_group_only_the_sign_of_the_generation_counts(broker: Broker) -> None:
-    broker.commit({0: 1})
-
-    assert broker.commit({0: 2}, generation=-5).partition_errors == [NONE]
-    for member in ("", "x"):
-        refused = broker.commit({0: 3}, generation=0, member_id=member)
-        assert refused.partition_errors == [Errors.UNKNOWN_MEMBER_ID]
-
-
 @pytest.mark.parametrize(
     ("profile", "reported"),
     [
@@ -70,42 +50,6 @@ def test_ids_in_a_simple_commit_are_ignored_except_in_3_0_to_3_2(broker: Broker,
     assert broker.commit({0: 2}, member_id="x").partition_errors == [reported]
     assert broker.commit({0: 2}, instance="i").partition_errors == [reported]
     assert broker.commit({0: 2}).partition_errors == [NONE]
-
-
-def test_a_member_commits_in_stable_and_while_rebalancing(broker: Broker) -> None:
-    ana, _ = broker.stable_group(join(), join())
-    request = commit({0: 7}, member_id=ana, generation=1, metadata="m")
-    assert broker.send(request).partition_errors == [NONE]
-    broker.join(ana)
-
-    assert broker.state() == "PreparingRebalance"
-    assert broker.send(request).partition_errors == [NONE]
-
-
-def test_before_the_sync_checks_come_in_kafkas_order(broker: Broker) -> None:
-    (ana,) = broker.joined_members(join(instance="i"))
-
-    for request, error in [
-        (commit({0: 1}), Errors.UNKNOWN_MEMBER_ID),
-        (commit({0: 1}, member_id="x", generation=7, instance="i"), Errors.FENCED_INSTANCE_ID),
-        (commit({0: 1}, member_id="x", generation=7), Errors.UNKNOWN_MEMBER_ID),
-        (commit({0: 1}, member_id=ana, generation=7), Errors.ILLEGAL_GENERATION),
-        (commit({0: 1}, member_id=ana), Errors.ILLEGAL_GENERATION),
-        (commit({0: 1}, member_id=ana, generation=1), Errors.REBALANCE_IN_PROGRESS),
-    ]:
-        assert broker.send(request).partition_errors == [error]
-
-
-def test_after_everybody_left_anybody_commits(broker: Broker) -> None:
-    (ana,) = broker.stable_group(join())
-    broker.leave(ana)
-
-    assert broker.commit({0: 1}).partition_errors == [NONE]
-
-
-def test_the_empty_group_id_is_as_good_as_any(broker: Broker) -> None:
-    assert broker.commit({0: 7}, group="").partition_errors == [NONE]
-    assert broker.fetch(0, group="") == [(7, NONE)]
 
 
 def test_metadata_is_measured_in_utf_16_units(profile: str) -> None:
@@ -206,39 +150,3 @@ def test_a_commit_that_cannot_be_written_is_reported_by_family(
         assert broker.commit({0: 1, 1: 2}).partition_errors == [reported, reported]
         assert broker.fetch(0, stable=True) == [(-1, NONE)]
         assert broker.state() == state
-
-
-def test_null_metadata_is_stored_empty_and_leader_epochs_are_kept(broker: Broker) -> None:
-    broker.commit({0: 1}, metadata=None)
-
-    (group,) = broker.send(fetch_all("g")).as_(OffsetFetchResponse).groups
-
-    (partition,) = group.topics[0].partitions
-    assert (partition.metadata, partition.committed_leader_epoch) == ("", -1)
-
-
-def test_a_missing_group_has_no_offsets_and_that_is_no_error(broker: Broker) -> None:
-    (group,) = broker.send(fetch_all("nope")).as_(OffsetFetchResponse).groups
-
-    assert (group.error_code, group.topics) == (NONE, ())
-    assert broker.fetch(0, group="nope") == [(-1, NONE)]
-
-
-def test_several_groups_are_answered_in_request_order(broker: Broker) -> None:
-    broker.commit({0: 1})
-    topics = (OffsetFetchRequestTopic(name="t", partition_indexes=(0,)),)
-    asked = tuple(OffsetFetchRequestGroup(group_id=GroupId(each), topics=topics) for each in ("g", "x", "g"))
-
-    answer = broker.send(OffsetFetchRequest(groups=asked)).as_(OffsetFetchResponse)
-
-    assert [each.group_id for each in answer.groups] == ["g", "x", "g"]
-    assert [each.topics[0].partitions[0].committed_offset for each in answer.groups] == [1, -1, 1]
-
-
-def test_a_commit_to_a_group_on_its_way_out_is_a_member_commit(broker: Broker) -> None:
-    broker.parked_members(join())
-    broker.leave(broker.describe().members[0].member_id)
-
-    assert broker.commit({0: 1}).partition_errors == [Errors.UNKNOWN_MEMBER_ID]
-    assert broker.heartbeat("x", 0).error is Errors.UNKNOWN_MEMBER_ID
-    assert broker.sync("x", 0).error is Errors.UNKNOWN_MEMBER_ID

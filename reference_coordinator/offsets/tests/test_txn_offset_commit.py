@@ -12,57 +12,6 @@ UNKNOWN = Errors.UNKNOWN_MEMBER_ID
 ILLEGAL = Errors.ILLEGAL_GENERATION
 
 
-def test_a_pending_offset_makes_an_empty_group_and_is_not_seen(broker: Broker) -> None:
-    assert broker.txn_commit({0: 1}).partition_errors == [Errors.NONE]
-
-    assert broker.state() == "Empty"
-    assert broker.fetch(0, 1) == [NONE, NONE]
-    assert broker.fetch(0, 1, stable=True) == [UNSTABLE, NONE]
-
-
-@pytest.mark.parametrize("committed", [True, False])
-def test_an_offset_counts_when_its_transaction_commits(broker: Broker, *, committed: bool) -> None:
-    broker.commit({0: 10})
-    broker.txn_commit({0: 42})
-
-    broker.end(7, committed=committed)
-
-    assert broker.fetch(0, stable=True) == [(42 if committed else 10, Errors.NONE)]
-
-
-def test_the_end_of_another_producer_or_partition_changes_nothing(broker: Broker) -> None:
-    broker.txn_commit({0: 42})
-
-    broker.end(8, committed=True)
-    broker.end(7, committed=True, group="elsewhere")
-
-    assert broker.fetch(0, stable=True) == [UNSTABLE]
-
-
-def test_what_stands_later_in_the_log_wins(broker: Broker) -> None:
-    broker.txn_commit({0: 1, 1: 1}, producer_id=1)
-    broker.txn_commit({0: 2}, producer_id=2)
-    broker.commit({1: 9})
-
-    broker.end(2, committed=True)
-    broker.end(1, committed=True)
-
-    assert broker.fetch(0, 1) == [(2, Errors.NONE), (9, Errors.NONE)]
-
-
-def test_pending_offsets_outlive_a_restart(broker: Broker) -> None:
-    broker.txn_commit({0: 1})
-    broker.commit({1: 9})
-    broker.txn_commit({1: 2})
-    broker.restart()
-
-    assert broker.state() == "Empty"
-    assert broker.fetch(0, 1, stable=True) == [UNSTABLE, UNSTABLE]
-    broker.end(7, committed=True)
-    broker.restart()
-    assert broker.fetch(0, 1, stable=True) == [(1, Errors.NONE), (2, Errors.NONE)]
-
-
 @pytest.mark.parametrize(
     ("profile", "generation", "zero", "member", "of_both"),
     [
@@ -116,12 +65,6 @@ def test_only_the_java_coordinator_asks_for_a_transaction_that_is_not_its_own(
     assert refused.partition_errors == [error]
 
 
-def test_the_group_without_a_name_is_refused(broker: Broker) -> None:
-    refused = broker.txn_commit({0: 1, 1: 2}, group="")
-
-    assert refused.partition_errors == [Errors.INVALID_GROUP_ID, Errors.INVALID_GROUP_ID]
-
-
 @pytest.mark.parametrize("profile", ["2.4", "2.8", SCALA, JAVA])
 def test_instance_member_and_generation_are_checked_from_2_5_on(broker: Broker, profile: str) -> None:
     former, _ = broker.stable_group(join(instance="i"), join())
@@ -162,23 +105,6 @@ def test_who_is_named_by_half_is_refused_from_3_0_on(broker: Broker, errors: lis
     assert [each.partition_errors[0] for each in reported] == errors
 
 
-def test_assignments_that_are_awaited_do_not_matter(broker: Broker) -> None:
-    (ana,) = broker.joined_members(join())
-
-    assert broker.txn_commit({0: 1}).partition_errors == [Errors.NONE]
-    assert broker.txn_commit({0: 1}, member_id=ana, generation=1).partition_errors == [Errors.NONE]
-
-
-def test_a_transactional_commit_is_no_sign_of_life(broker: Broker) -> None:
-    (ana,) = broker.stable_group(join(session_ms=6_000))
-
-    broker.elapse(4_000)
-    broker.txn_commit({0: 1}, member_id=ana, generation=1)
-    broker.elapse(2_000)
-
-    assert broker.heartbeat(ana).error is UNKNOWN
-
-
 @pytest.mark.parametrize("profile", ["3.7.0", "3.7.1", JAVA])
 def test_until_3_7_0_metadata_that_is_too_large_costs_the_offset_behind_it(profile: str) -> None:
     broker = Broker(profile, {"offset.metadata.max.bytes": "1"})
@@ -205,24 +131,6 @@ def test_without_a_producer_id_the_scala_coordinator_commits_at_once() -> None:
 
     assert broker.txn_commit({0: 1}, producer_id=-1).partition_errors == [Errors.NONE]
     assert broker.fetch(0) == [(1, Errors.NONE)]
-
-
-def test_what_could_not_be_written_is_not_pending(broker: Broker) -> None:
-    broker.append_error = Errors.INVALID_PRODUCER_EPOCH
-
-    assert broker.txn_commit({0: 1}).partition_errors == [Errors.INVALID_PRODUCER_EPOCH]
-    assert broker.fetch(0, stable=True) == [NONE]
-
-
-def test_an_offset_is_pending_from_when_it_is_asked_for_in_scala_and_written_in_java(broker: Broker) -> None:
-    broker.commit({1: 1})
-    broker.delays_appends = True
-    waiting = broker.txn_commit({0: 1})
-
-    assert waiting.is_parked
-    broker.release()
-    assert waiting.partition_errors == [Errors.NONE]
-    assert broker.fetch(0, stable=True) == [UNSTABLE]
 
 
 def test_what_was_deleted_on_its_way_to_the_log_does_not_come_back() -> None:
@@ -260,24 +168,6 @@ def test_a_deleted_partition_loses_what_is_pending(broker: Broker, profile: str)
     assert broker.fetch(0) == [(1, Errors.NONE) if profile == SCALA else NONE]
 
 
-def test_a_group_outlives_the_deletion_of_its_last_pending_offset(broker: Broker) -> None:
-    broker.txn_commit({0: 1})
-
-    broker.offset_delete(0)
-
-    assert broker.state() == "Empty"
-
-
-def test_a_deleted_group_takes_its_pending_offsets_along(broker: Broker) -> None:
-    broker.txn_commit({0: 1})
-
-    assert broker.delete("g") == {"g": Errors.NONE}
-    broker.txn_commit({1: 2})
-    broker.end(7, committed=True)
-
-    assert broker.fetch(0, 1) == [NONE, (2, Errors.NONE)]
-
-
 @pytest.mark.parametrize(("profile", "state"), [(SCALA, "Empty"), ("4.0.0", "Dead"), ("4.0.1", "Empty")])
 def test_a_group_with_pending_offsets_only_expires_in_4_0_0_alone(broker: Broker, state: str) -> None:
     broker.txn_commit({0: 1})
@@ -297,18 +187,6 @@ def test_a_committed_offset_expires_below_a_pending_one_in_scala_alone(broker: B
     assert broker.fetch(0) == [NONE if profile == SCALA else (10, Errors.NONE)]
     assert broker.fetch(0, stable=True) == [UNSTABLE]
     assert broker.state() == "Empty"
-
-
-def test_a_deleted_topic_takes_all_its_offsets_along(broker: Broker) -> None:
-    broker.txn_commit({0: 1})
-    broker.commit({1: 2})
-    broker.commit({0: 3}, topic="other", group="h")
-
-    broker.settle(broker.coordinator.topics_deleted(["t"], now_ms=broker.now))
-    broker.end(7, committed=True)
-
-    assert broker.fetch(0, 1, stable=True) == [NONE, NONE]
-    assert broker.fetch(0, topic="other", group="h") == [(3, Errors.NONE)]
 
 
 def test_a_deleted_topic_is_when_the_scala_coordinator_removes_groups_without_offsets() -> None:

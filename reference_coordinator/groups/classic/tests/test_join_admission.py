@@ -3,82 +3,9 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.messages import JoinGroupRequest
 from reference_coordinator.tests.calls import Call
-from reference_coordinator.tests.kit import INITIAL_DELAY_MS, JAVA, SCALA, Broker
+from reference_coordinator.tests.kit import JAVA, SCALA, Broker
 from reference_coordinator.tests.requests import REBALANCE_MS, SESSION_MS, join, leave
-
-
-def test_a_dynamic_member_is_given_an_id_to_come_back_with(broker: Broker) -> None:
-    first = broker.join().join
-    assert first.error_code is Errors.MEMBER_ID_REQUIRED
-    assert first.member_id.startswith("ana-")
-    assert (first.generation_id, first.leader, first.protocol_name) == (-1, "", None)
-    assert broker.state() == "Empty"
-
-    second = broker.join(first.member_id)
-    broker.elapse(INITIAL_DELAY_MS - 1)
-    assert second.is_parked
-    broker.elapse(1)
-    assert (second.join.error_code, second.join.generation_id) == (Errors.NONE, 1)
-    assert second.join.leader == first.member_id
-    assert [each.member_id for each in second.join.members] == [first.member_id]
-
-
-def test_pending_members_do_not_disturb_a_stable_group(broker: Broker) -> None:
-    (ana,) = broker.stable_group(join())
-
-    assert broker.join().join.error_code is Errors.MEMBER_ID_REQUIRED
-    assert broker.heartbeat(ana).error is Errors.NONE
-    assert [each.member_id for each in broker.describe().members] == [ana]
-
-
-def test_a_pending_member_that_joins_starts_a_rebalance(broker: Broker) -> None:
-    (ana,) = broker.stable_group(join())
-    pending = broker.join().join.member_id
-
-    joining = broker.join(pending)
-
-    assert joining.is_parked
-    assert broker.heartbeat(ana).error is Errors.REBALANCE_IN_PROGRESS
-    rejoining = broker.join(ana)
-    assert (rejoining.join.generation_id, joining.join.generation_id) == (2, 2)
-
-
-def test_an_id_given_out_is_forgotten_after_its_session(broker: Broker) -> None:
-    pending = broker.join().join.member_id
-
-    broker.elapse(SESSION_MS)
-
-    refused = broker.join(pending).join
-    assert (refused.error_code, refused.member_id) == (Errors.UNKNOWN_MEMBER_ID, pending)
-
-
-def test_a_pending_member_can_do_nothing_but_join(broker: Broker) -> None:
-    broker.stable_group(join())
-    pending = broker.join().join.member_id
-
-    assert broker.heartbeat(pending).error is Errors.UNKNOWN_MEMBER_ID
-    assert broker.sync(pending).error is Errors.UNKNOWN_MEMBER_ID
-
-
-def test_a_pending_member_may_try_again_after_inconsistent_protocols(broker: Broker) -> None:
-    broker.stable_group(join())
-    pending = broker.join().join.member_id
-
-    refused = broker.join(pending, names=("sticky",))
-
-    assert refused.error is Errors.INCONSISTENT_GROUP_PROTOCOL
-    assert broker.join(pending).is_parked
-
-
-def test_a_pending_member_with_an_instance_id_breaks_the_request_only(broker: Broker) -> None:
-    pending = broker.join().join.member_id
-
-    broken = broker.join(pending, instance="i").join
-
-    assert (broken.error_code, broken.member_id) == (Errors.UNKNOWN_SERVER_ERROR, "")
-    assert broker.join(pending).is_parked
 
 
 def test_kafka_2_4_never_answers_a_join_v6_that_broke() -> None:
@@ -87,70 +14,6 @@ def test_kafka_2_4_never_answers_a_join_v6_that_broke() -> None:
 
     assert broker.send(join(pending, instance="i"), version=6).is_parked
     assert broker.send(join(pending, instance="i"), version=5).error is Errors.UNKNOWN_SERVER_ERROR
-
-
-@pytest.mark.parametrize(
-    ("member_id", "session_ms", "error"),
-    [
-        ("", 6_000, Errors.MEMBER_ID_REQUIRED),
-        ("", 5_999, Errors.INVALID_SESSION_TIMEOUT),
-        ("bogus", 1_800_000, Errors.UNKNOWN_MEMBER_ID),
-        ("bogus", 1_800_001, Errors.INVALID_SESSION_TIMEOUT),
-    ],
-)
-def test_the_shortest_and_the_longest_session_timeout_are_inclusive(
-    broker: Broker, member_id: str, session_ms: int, error: Errors
-) -> None:
-    answer = broker.join(member_id, session_ms=session_ms).join
-
-    assert answer.error_code is error
-    assert error is Errors.MEMBER_ID_REQUIRED or answer.member_id == member_id
-    assert broker.listed() == (["g"] if error is Errors.MEMBER_ID_REQUIRED else [])
-
-
-@pytest.mark.parametrize("request_", [join(names=()), join(kind="")], ids=["no names", "no type"])
-def test_a_join_without_protocols_makes_an_empty_group(broker: Broker, request_: JoinGroupRequest) -> None:
-    refused = broker.send(request_).join
-
-    assert (refused.error_code, refused.member_id) == (Errors.INCONSISTENT_GROUP_PROTOCOL, "")
-    assert broker.state() == "Empty"
-
-
-def test_nobody_joins_without_a_protocol_that_all_support(broker: Broker) -> None:
-    broker.stable_group(join(names=("range", "sticky")), join(names=("range", "rr")))
-
-    refused = broker.join(names=("sticky", "rr"))
-    assert refused.error is Errors.INCONSISTENT_GROUP_PROTOCOL
-    assert broker.join(names=("range",), kind="connect").error is refused.error
-
-
-def test_an_empty_group_changes_its_protocol_type(broker: Broker) -> None:
-    (ana,) = broker.stable_group(join())
-    broker.leave(ana)
-    assert broker.describe().protocol_type == "consumer"
-
-    assert broker.send(join(kind="connect"), version=3).is_parked
-    assert broker.describe().protocol_type == "connect"
-
-
-def test_even_a_lone_member_cannot_swap_its_protocols_in_one_step(broker: Broker) -> None:
-    (ana,) = broker.stable_group(join(names=("range",)))
-
-    assert broker.join(ana, names=("rr",)).error is Errors.INCONSISTENT_GROUP_PROTOCOL
-    assert broker.join(ana, names=("rr", "range")).join.protocol_name == "rr"
-    assert broker.join(ana, names=("rr",)).join.generation_id == 3
-
-
-def test_a_new_member_is_parked_for_five_minutes_at_most(broker: Broker) -> None:
-    (ana,) = broker.stable_group(join(session_ms=400_000, rebalance_ms=400_000))
-    newcomer = broker.send(join(), version=3)
-
-    broker.elapse(299_999)
-    assert newcomer.is_parked
-    broker.elapse(1)
-
-    assert (newcomer.join.error_code, newcomer.join.member_id) == (Errors.UNKNOWN_MEMBER_ID, "")
-    assert [each.member_id for each in broker.describe().members] == [ana]
 
 
 @pytest.mark.parametrize(
@@ -175,27 +38,6 @@ def test_a_null_client_id_makes_a_member_id_of_its_own_kind(broker: Broker, pref
     member_id = broker.send(join(), client_id=None).join.member_id
 
     assert member_id[: -len("01234567-89ab-cdef-0123-456789abcdef")] == f"{prefix}-"
-
-
-def test_an_empty_instance_id_is_a_static_member_all_the_same(broker: Broker) -> None:
-    (member_id,) = broker.joined_members(join(instance=""))
-
-    assert member_id.startswith("-")
-    assert broker.describe().members[0].group_instance_id == ""
-
-
-def test_an_unknown_member_makes_no_group(broker: Broker) -> None:
-    for request in (join("bogus"), join("bogus", instance="i")):
-        answer = broker.send(request).join
-        assert (answer.error_code, answer.member_id) == (Errors.UNKNOWN_MEMBER_ID, "bogus")
-    assert broker.listed() == []
-
-
-def test_a_group_that_has_only_a_pending_member_can_be_deleted(broker: Broker) -> None:
-    pending = broker.join().join.member_id
-
-    assert broker.delete("g") == {"g": Errors.NONE}
-    assert broker.join(pending).error is Errors.UNKNOWN_MEMBER_ID
 
 
 def test_a_stable_group_takes_no_more_than_its_maximum(profile: str) -> None:

@@ -8,40 +8,12 @@ from reference_coordinator.core.consumer_records import (
     ConsumerGroupPartitionMetadataTombstone,
     TopicMetadata,
 )
-from reference_coordinator.core.errors import Errors, IllegalStateError
+from reference_coordinator.core.errors import IllegalStateError
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.groups.consumer.replay import replay
-from reference_coordinator.groups.consumer.tests.consumer_kit import EVERY_RELEASE, GROUP, Consumers, topic_id
+from reference_coordinator.groups.consumer.tests.consumer_kit import EVERY_RELEASE, Consumers, topic_id
 from reference_coordinator.profile.profiles import profile_for
-
-
-def test_a_restart_changes_nothing_for_members(consumers: Consumers) -> None:
-    first = consumers.beat("ana", 0, names=("t",), timeout_ms=1_000).member_epoch
-    consumers.beat("bob", 0, names=("t",), instance="i", assignor="range")
-    consumers.beat("ana", first)
-    before = consumers.describe()
-
-    consumers.broker.restart()
-    consumers.topics(t=3)
-
-    assert consumers.describe() == before
-    assert consumers.beat("bob", first + 1, instance="i").member_epoch == first + 1
-    consumers.broker.elapse(1_000)
-    assert consumers.error("ana", first) is Errors.UNKNOWN_MEMBER_ID
-    consumers.broker.elapse(45_000)
-    assert consumers.epochs()[0] == "Empty"
-
-
-def test_a_group_that_is_deleted_stays_away(consumers: Consumers) -> None:
-    consumers.beat("ana", 0, regex="t")
-    consumers.beat("ana", 1)
-    consumers.beat("ana", -1)
-    consumers.broker.delete(GROUP)
-
-    consumers.broker.restart()
-
-    assert consumers.describe().error_code is Errors.GROUP_ID_NOT_FOUND
 
 
 def test_a_log_of_4_0_is_taken_over_by_4_1() -> None:

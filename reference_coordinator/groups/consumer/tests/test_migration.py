@@ -9,19 +9,14 @@ import pytest
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import MemberId
 from reference_coordinator.groups.consumer.embedded_protocol import (
-    assignment_orders,
-    deserialize_consumer_protocol_assignment,
     serialize_assignment,
 )
-from reference_coordinator.groups.consumer.tests.consumer_kit import EVERY_RELEASE, Consumers, described
+from reference_coordinator.groups.consumer.tests.consumer_kit import Consumers
 from reference_coordinator.messages import JoinGroupRequestProtocol, JoinGroupResponse
-from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.tests.calls import Call
 from reference_coordinator.tests.requests import join, sync
 
 Owned = tuple[tuple[str, tuple[int, ...]], ...]
-ANY = profile_for("4.3")
-but_4_0_0 = pytest.mark.parametrize("release", [each for each in EVERY_RELEASE if each != "4.0.0"])
 
 
 def subscription(*topics: str, owned: Owned = ()) -> bytes:
@@ -75,12 +70,6 @@ class Classic:
         return self.consumers.broker.heartbeat(self.member_id, epoch, instance=self.instance).error
 
 
-def owned_of(call: Call) -> Owned:
-    """What the answer to a SyncGroup has for the member."""
-    assert call.sync.error_code is Errors.NONE
-    return deserialize_consumer_protocol_assignment(call.sync.assignment, ANY).assigned_partitions
-
-
 def stable_classic(
     consumers: Consumers,
     *,
@@ -99,49 +88,6 @@ def stable_classic(
     return classic
 
 
-@but_4_0_0
-def test_a_consumer_makes_a_classic_group_one_of_consumers(consumers: Consumers) -> None:
-    classic = stable_classic(consumers)
-
-    assert consumers.epoch_and_owned("bob", 0, names=("t",)) == (2, {})
-    members = {each.member_id: each for each in consumers.describe().members}
-    assert (members[classic.member_id].member_type, members[MemberId("bob")].member_type) == (0, 1)
-    assert members[classic.member_id].member_epoch == 1
-    assert classic.beat() is Errors.REBALANCE_IN_PROGRESS
-    assert classic.beat(7) is Errors.ILLEGAL_GENERATION
-    assert classic.sync().error is Errors.REBALANCE_IN_PROGRESS
-
-    rejoined = classic.joined(classic.join(owned=(("t", (0, 1, 2)),)))
-    assert (rejoined.generation_id, rejoined.leader, rejoined.members) == (1, "", ())
-    assert owned_of(classic.sync()) == (("t", (0, 1)),)
-    assert classic.beat() is Errors.REBALANCE_IN_PROGRESS
-
-    assert classic.joined(classic.join(owned=(("t", (0, 1)),))).generation_id == 2
-    assert owned_of(classic.sync()) == (("t", (0, 1)),)
-    assert classic.beat() is Errors.NONE
-    assert consumers.epoch_and_owned("bob", 2) == (2, {"t": (2,)})
-    assert consumers.epochs()[0] == "Stable"
-
-
-@but_4_0_0
-def test_a_classic_group_is_left_when_the_last_consumer_goes(consumers: Consumers) -> None:
-    classic = stable_classic(consumers)
-    consumers.beat("bob", 0, names=("t",))
-    for owned in ((0, 1, 2), (0, 1)):
-        classic.joined(classic.join(owned=(("t", owned),)))
-        classic.sync()
-
-    assert consumers.error("bob", -1) is Errors.NONE
-
-    assert consumers.describe().error_code is Errors.GROUP_ID_NOT_FOUND
-    assert consumers.broker.state() == "PreparingRebalance"
-    assert classic.beat() is Errors.REBALANCE_IN_PROGRESS
-    joined = classic.joined(classic.join())
-    assert (joined.generation_id, joined.leader) == (3, classic.member_id)
-    consumers.broker.restart()
-    assert consumers.broker.state() != "Dead"
-
-
 @pytest.mark.parametrize("policy", ["disabled", "upgrade"])
 def test_a_group_stays_one_of_consumers_where_that_is_the_policy(release: str, policy: str) -> None:
     consumers = Consumers.on(release, {"group.consumer.migration.policy": policy}, t=3)
@@ -158,15 +104,6 @@ def test_a_group_stays_one_of_consumers_where_that_is_the_policy(release: str, p
     assert consumers.epochs()[0] == "Assigning"
 
 
-def test_a_classic_group_as_large_as_a_consumer_group_may_be_stays(release: str) -> None:
-    consumers = Consumers.on(release, {"group.consumer.max.size": "1"}, t=3)
-    classic = stable_classic(consumers)
-
-    assert consumers.error("bob", 0, names=("t",)) is Errors.GROUP_MAX_SIZE_REACHED
-    assert classic.beat() is Errors.NONE
-    assert consumers.broker.state() == "Stable"
-
-
 def test_an_assignment_with_a_length_beyond_its_bytes_refuses_the_conversion(release: str) -> None:
     consumers = Consumers.on(release, {}, t=3)
     classic = stable_classic(consumers, assignment=b"part of ana")
@@ -175,76 +112,6 @@ def test_an_assignment_with_a_length_beyond_its_bytes_refuses_the_conversion(rel
 
     assert error is (Errors.GROUP_ID_NOT_FOUND if release == "4.4" else Errors.UNKNOWN_SERVER_ERROR)
     assert classic.beat() is Errors.NONE
-
-
-def test_an_empty_group_gives_its_id_to_either_protocol(release: str) -> None:
-    consumers = Consumers.on(release, {"group.consumer.migration.policy": "disabled"}, t=3)
-    classic = stable_classic(consumers)
-    consumers.broker.leave(classic.member_id)
-    assert consumers.broker.state() == "Empty"
-
-    assert consumers.error("bob", 0, names=("t",)) is Errors.NONE
-    assert consumers.epochs()[0] == "Stable"
-    consumers.beat("bob", -1)
-    assert consumers.epochs()[0] == "Empty"
-
-    again = Classic(consumers)
-    call = again.join()
-    consumers.broker.elapse(3_000)
-    assert again.joined(call).generation_id == 1
-    consumers.broker.restart()
-    assert consumers.describe().error_code is Errors.GROUP_ID_NOT_FOUND
-
-
-def test_a_classic_static_member_takes_the_place_of_the_last_consumer(consumers: Consumers) -> None:
-    epoch = consumers.beat("ana", 0, names=("t",), instance="i").member_epoch
-    classic = Classic(consumers, instance="i")
-
-    joined = classic.joined(classic.join(owned=(("t", (0, 1, 2)),)))
-
-    assert (joined.generation_id, joined.leader) == (epoch, "")
-    assert consumers.broker.state() == "Stable"
-    assert owned_of(classic.sync()) == (("t", (0, 1, 2)),)
-
-
-def test_a_consumer_takes_the_place_of_a_classic_static_member(consumers: Consumers) -> None:
-    classic = stable_classic(consumers, instance="i")
-
-    response = consumers.beat("ana", 0, names=("t",), instance="i")
-
-    assert response.error_code is Errors.NONE
-    assert classic.beat() is Errors.FENCED_INSTANCE_ID
-    assert described(consumers.describe().members[0].target_assignment) == {"t": (0, 1, 2)}
-
-
-def test_classic_members_join_a_group_of_consumers(consumers: Consumers) -> None:
-    consumers.beat("bob", 0, names=("t",))
-    first = Classic(consumers)
-
-    asked = first.join(version=9)
-    assert asked.error is Errors.MEMBER_ID_REQUIRED
-    assert len(asked.join.member_id) == 22
-    first.member_id = MemberId("invented")
-    first.joined(first.join())
-    assert Classic(consumers).join(names=("other",)).error is Errors.INCONSISTENT_GROUP_PROTOCOL
-
-    left = consumers.broker.leave("bob", "none")
-    assert left.leave_errors == [Errors.NONE, Errors.UNKNOWN_MEMBER_ID]
-    assert consumers.broker.state() == "PreparingRebalance"
-
-
-def test_a_classic_member_that_does_not_rejoin_in_time_is_dropped(consumers: Consumers) -> None:
-    consumers.beat("bob", 0, names=("t",))
-    classic = Classic(consumers)
-    classic.joined(classic.join())
-    epoch = consumers.epochs()[1]
-
-    consumers.broker.elapse(9_999)
-    assert consumers.epochs()[1] == epoch
-    consumers.broker.elapse(1)
-
-    assert consumers.epochs()[1] == epoch + 1
-    assert classic.beat() is Errors.UNKNOWN_MEMBER_ID
 
 
 def test_who_is_parked_in_a_classic_group_has_to_rejoin() -> None:
@@ -272,11 +139,3 @@ def test_a_conversion_that_could_not_be_written_is_undone() -> None:
     consumers.broker.append_error = Errors.NOT_ENOUGH_REPLICAS
     assert consumers.error("bob", -1) is Errors.COORDINATOR_NOT_AVAILABLE
     assert consumers.epochs()[0] == "Reconciling"
-
-
-def test_topics_of_an_assignment_may_come_in_any_order() -> None:
-    one, other = ("orders", (0, 1)), ("payments", (2,))
-    either_way = tuple(serialize_assignment(each, version=3) for each in ((one, other), (other, one)))
-
-    assert assignment_orders(either_way[0]) == either_way
-    assert assignment_orders(serialize_assignment((one,), version=3)) == ()

@@ -2,7 +2,6 @@
 
 import pytest
 
-from reference_coordinator.core.errors import Errors
 from reference_coordinator.groups.consumer.tests.consumer_kit import EVERY_RELEASE, Consumers, described
 
 but_4_0_0 = pytest.mark.parametrize("release", [each for each in EVERY_RELEASE if each != "4.0.0"])
@@ -39,46 +38,6 @@ def test_a_second_revocation_raises_the_epoch_until_4_1(consumers: Consumers, re
     raised = first + 1 if release < "4.2" else first
     assert answered == (raised, {"t": (0,)})
     assert consumers.epoch_and_owned("ana", raised, owned={"t": (0,)}) == (first + 2, None)
-
-
-def test_who_does_not_give_up_partitions_in_time_is_dropped(consumers: Consumers) -> None:
-    first = consumers.beat("ana", 0, names=("t",), timeout_ms=1_000).member_epoch
-    consumers.beat("bob", 0, names=("t",))
-    consumers.beat("ana", first)
-
-    consumers.broker.elapse(999)
-    assert consumers.error("ana", first) is Errors.NONE
-    consumers.broker.elapse(1)
-
-    assert consumers.error("ana", first) is Errors.UNKNOWN_MEMBER_ID
-    assert consumers.epochs()[1] == first + 2
-    assert consumers.epoch_and_owned("bob", first + 1) == (first + 2, {"t": (0, 1, 2)})
-
-
-def test_a_topic_that_is_not_read_any_more_is_given_up(release: str) -> None:
-    consumers = Consumers.on(release, t=1, u=1)
-    first = consumers.beat("ana", 0, names=("t", "u")).member_epoch
-
-    assert consumers.epoch_and_owned("ana", first, names=("t",)) == (first, {"t": (0,)})
-    assert consumers.epoch_and_owned("ana", first, owned={"t": (0,), "u": (0,)}) == (
-        first,
-        None,
-    )
-    assert consumers.epoch_and_owned("ana", first, owned={"t": (0,)}) == (first + 1, None)
-
-
-def test_topics_come_grow_and_go(release: str) -> None:
-    consumers = Consumers.on(release)
-    first = consumers.beat("ana", 0, names=("t",)).member_epoch
-    assert consumers.epoch_and_owned("ana", first) == (first, None)
-
-    consumers.topics(t=1)
-    assert consumers.epoch_and_owned("ana", first) == (first + 1, {"t": (0,)})
-    consumers.topics(t=2)
-    assert consumers.epoch_and_owned("ana", first + 1) == (first + 2, {"t": (0, 1)})
-    consumers.topics()
-    assert consumers.epoch_and_owned("ana", first + 2) == (first + 2, {})
-    assert consumers.epoch_and_owned("ana", first + 2, owned={}) == (first + 3, None)
 
 
 @pytest.mark.parametrize("release", ["4.2", "4.3", "4.4"])
@@ -118,17 +77,3 @@ def test_a_vote_for_an_assignor_counts_at_the_next_assignment(consumers: Consume
 
     assert consumers.describe().assignor_name == "range"
     assert consumers.epochs()[1] == (first + 1 if release == "4.4" else first)
-
-
-@but_4_0_0
-def test_assignors_see_members_in_the_order_of_kafkas_map(release: str) -> None:
-    # These ids have the same hash. Of such, Kafka's map has the one that came last first.
-    consumers = Consumers.on(release)
-    first = consumers.beat("Aa", 0, names=("t",)).member_epoch
-    consumers.beat("BB", 0, names=("t",))
-    consumers.topics(t=1)
-
-    consumers.beat("Aa", first)
-
-    targets = {each.member_id: described(each.target_assignment) for each in consumers.describe().members}
-    assert list(targets.items()) == [("BB", {}), ("Aa", {"t": (0,)})]
