@@ -1,15 +1,12 @@
-"""Client scripts as evidence for a gate: judged like scenarios, with details from their own folder."""
+"""Client scripts as evidence for a gate, like scenarios."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import date
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from harness.diff.check import CheckedRun
-from harness.diff.expectations import SourcedEntry
-from harness.diff.judge import TargetInfo
-from harness.diff.model import Judgement
 from harness.gate.complaint import Complaint, Kind
+from harness.gate.decision import Evidence, Weighed
 from harness.gate.policy import Handling, Policy
 from harness.report.model.clients import client_reproduction, column_key
 from harness.report.model.names import scenario_page
@@ -19,46 +16,36 @@ from harness.results.client_results import ClientsRun
 from harness.results.exit_code import ENDED_COMPLETE
 from harness.trace.events import TARGET_LOST
 
-Weighed = tuple[Complaint, Handling]
-NOTHING_CHECKED: Final = CheckedRun(judgements=(), differences=(), stale_entries=(), removed=())
 _LOST_REMEDY: Final = "record/logs.tar.zst in the clients' folder has what its brokers wrote"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientEvidence:
-    """The evidence from a run's client scripts for a decision; empty if it has none."""
-
-    checked: CheckedRun = NOTHING_CHECKED
-    infos: Mapping[str, TargetInfo] = field(default_factory=dict)
-    """By target and library, including the libraries of the baseline."""
-    baseline: tuple[Judgement, ...] = ()
-    """The baseline's judgements, with its targets renamed to this run's names."""
-    places: Mapping[ResultKey, tuple[str, str]] = field(default_factory=dict)
-    """For each result, a command line that runs the script again, and its page."""
-    further: tuple[Weighed, ...] = ()
-    """Complaints about the scripts as a whole."""
-
-
-def client_evidence(
-    run: ClientsRun | None,
-    baseline: ClientsRun | None,
-    policy: Policy,
-    *,
-    entries: Sequence[SourcedEntry] = (),
-    today: date,
-) -> ClientEvidence:
-    """Judge a run's client scripts with today's expectations, and compare them with a baseline's."""
+def with_clients(
+    evidence: Evidence, run: ClientsRun | None, baseline: ClientsRun | None, policy: Policy
+) -> Evidence:
+    """Judge a run's client scripts with today's expectations, and add them to the evidence."""
     if run is None:
-        return ClientEvidence() if baseline is None else ClientEvidence(further=(_gone(policy),))
+        return evidence if baseline is None else replace(evidence, further=(_gone(policy),))
     before = None
     if baseline is not None:
         before = client_judgements(baseline, {old: new for new, old in policy.baseline.targets.items()})
-    return ClientEvidence(
-        checked=check_clients(run, entries=entries, baseline=before, today=today),
-        infos=client_infos(run, () if baseline is None else tuple(baseline.libraries)),
-        baseline=before or (),
+    checked = check_clients(run, entries=evidence.entries, baseline=before, today=evidence.today)
+    infos = client_infos(run, () if baseline is None else tuple(baseline.libraries))
+    return replace(
+        evidence,
+        checked=together(evidence.checked, checked),
+        infos={**evidence.infos, **infos},
+        baseline=(*evidence.baseline, *(before or ())),
         places=_places(run),
         further=(*_of_ending(run), *_of_lost(run, policy)),
+    )
+
+
+def together(of_scenarios: CheckedRun, of_clients: CheckedRun) -> CheckedRun:
+    """Return the results of scenarios and of client scripts as those of one run."""
+    return replace(
+        of_scenarios,
+        judgements=(*of_scenarios.judgements, *of_clients.judgements),
+        stale_entries=(*of_scenarios.stale_entries, *of_clients.stale_entries),
     )
 
 

@@ -8,22 +8,25 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 from harness.diff.check import CheckedRun
 from harness.diff.expectations import SourcedEntry
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
 from harness.diff.target_pattern import matches_target
-from harness.gate.clients import NOTHING_CHECKED, ClientEvidence, Weighed
 from harness.gate.complaint import CODES, ORDER, Complaint, Kind
 from harness.gate.policy import FailOn, Handling, Policy
 from harness.report.model.phrases import repetition, stands_for_reference
+from harness.results.baseline import ResultKey
 from harness.results.brokers import AddedProperties
 from harness.results.exit_code import ExitCode, worst
 from harness.results.status import ResultStatus, status_of
 from harness.trace.events import TARGET_LOST, RunFooter
 from harness.verdict import Delta, Outcome
+
+Weighed: TypeAlias = tuple[Complaint, Handling]
+NOTHING_CHECKED: Final = CheckedRun(judgements=(), differences=(), stale_entries=(), removed=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,33 +74,28 @@ class Evidence:
     targets: tuple[str, ...]
     """The targets that the run was asked for, without oracles."""
     infos: Mapping[str, TargetInfo]
+    """By target, and by target and library, including the libraries of the baseline."""
     entries: Sequence[SourcedEntry]
     baseline_id: str | None
     today: date
     footer: RunFooter | None = None
     checked: CheckedRun = NOTHING_CHECKED
-    """The results of scenarios; none if the run is of client scripts alone."""
-    baseline: Sequence[Judgement] | None = None
+    """The results of scenarios, then those of client scripts, which count alike."""
+    baseline: Sequence[Judgement] = ()
     """The baseline's judgements, with its targets renamed to this run's names."""
     command: str = ""
     """The command line of the run."""
     added: AddedProperties = field(default_factory=dict)
     """Broker properties that scenarios were run with but did not ask for."""
-    clients: ClientEvidence = field(default_factory=ClientEvidence)
-    """The run's client scripts; their results count like those of scenarios."""
-
-    @property
-    def judgements(self) -> Sequence[Judgement]:
-        """All results: those of scenarios, then those of client scripts."""
-        return (*self.checked.judgements, *self.clients.checked.judgements)
-
-    def info(self, target: str) -> TargetInfo | None:
-        """Return the information on a target, or on a target with a library; None if the run has none."""
-        return self.infos.get(target) or self.clients.infos.get(target)
+    places: Mapping[ResultKey, tuple[str, str]] = field(default_factory=dict)
+    """For each result of a client script, a command line that runs it again, and its page."""
+    further: tuple[Weighed, ...] = ()
+    """Complaints about the client scripts as a whole."""
 
     def is_of_clients(self, judgement: Judgement) -> bool:
         """Return whether a result is one of a client script."""
-        return judgement.target in self.clients.infos
+        info = self.infos.get(judgement.target)
+        return info is not None and info.library is not None
 
 
 def refusal(run_id: str, targets: tuple[str, ...], reasons: Sequence[str]) -> Decision:
@@ -123,7 +121,7 @@ def refusal(run_id: str, targets: tuple[str, ...], reasons: Sequence[str]) -> De
 
 def decide(evidence: Evidence, policy: Policy) -> Decision:
     """Decide on a complete run."""
-    counted = [each for each in evidence.judgements if _counts(each, evidence, policy)]
+    counted = [each for each in evidence.checked.judgements if _counts(each, evidence, policy)]
     of_clients = [each for each in counted if evidence.is_of_clients(each)]
     of_scenarios = [each for each in counted if not evidence.is_of_clients(each)]
     red: list[Complaint] = []
@@ -136,7 +134,7 @@ def decide(evidence: Evidence, policy: Policy) -> Decision:
         *_of_numbers(counted, evidence, policy),
         *_of_vanished(evidence, policy),
         *_of_expectations(counted, evidence, policy),
-        *evidence.clients.further,
+        *evidence.further,
     ):
         reported = complaint if complaint.judgement is None else _placed(complaint, evidence)
         (red if handling is Handling.FAIL else passed).append(reported)
@@ -158,7 +156,7 @@ def _placed(complaint: Complaint, evidence: Evidence) -> Complaint:
     """Return a complaint about a result with the command line that reproduces it, and its page."""
     judgement = complaint.judgement
     assert judgement is not None, "it is about a result"
-    place = evidence.clients.places.get((judgement.target, judgement.scenario_id))
+    place = evidence.places.get((judgement.target, judgement.scenario_id))
     if place is not None:
         line, page = place
         return replace(complaint, line=line, page=page)
@@ -199,7 +197,7 @@ def _counts(judgement: Judgement, evidence: Evidence, policy: Policy) -> bool:
     The policy's targets do not exclude oracles, because other results are based on theirs.
     """
     is_oracle = judgement.target not in evidence.targets and not evidence.is_of_clients(judgement)
-    info = evidence.info(judgement.target)
+    info = evidence.infos.get(judgement.target)
     return policy.counts.scenario(judgement.scenario_id) and (
         is_oracle or (info is not None and policy.counts.target(info))
     )
@@ -221,8 +219,8 @@ def _of_ending(evidence: Evidence) -> Iterator[Weighed]:
 
 
 def _on(judgement: Judgement, evidence: Evidence) -> str:
-    info = evidence.clients.infos.get(judgement.target)
-    if info is None:
+    info = evidence.infos.get(judgement.target)
+    if info is None or info.library is None:
         return f"{judgement.scenario_id} on {judgement.target}"
     return f"{judgement.scenario_id} with {info.library} on {info.target}"
 
@@ -326,7 +324,7 @@ def _tally(
     of_scenarios = [each for each in counted if not evidence.is_of_clients(each)]
     ran: dict[str, set[str]] = {}
     for each in of_scenarios or counted:
-        info = evidence.info(each.target)
+        info = evidence.infos.get(each.target)
         if info is not None and info.target in evidence.targets:
             ran.setdefault(info.target, set())
             ran[info.target] |= {each.scenario_id} if each.outcome in outcomes else set()
@@ -340,12 +338,12 @@ def _missing(kind: Kind, subject: str, reason: str) -> Complaint:
 
 def _of_vanished(evidence: Evidence, policy: Policy) -> Iterator[Weighed]:
     """Complain of what the baseline ran and this run did not."""
-    now = {(each.target, each.scenario_id): each for each in evidence.judgements}
-    for before in (*(evidence.baseline or ()), *evidence.clients.baseline):
+    now = {(each.target, each.scenario_id): each for each in evidence.checked.judgements}
+    for before in evidence.baseline:
         if before.outcome == Outcome.NOT_APPLICABLE or not policy.counts.scenario(before.scenario_id):
             continue
         after = now.get((before.target, before.scenario_id))
-        if evidence.info(before.target) is None:
+        if before.target not in evidence.infos:
             continue
         if after is None or after.outcome == Outcome.NOT_APPLICABLE:
             why = "is not in this run" if after is None else f"is not applicable any more: {after.reason}"
@@ -366,7 +364,7 @@ def _of_expectations(counted: Sequence[Judgement], evidence: Evidence, policy: P
         is_expired = each.outcome not in (Outcome.CONFORMS, Outcome.LENIENT)
         subject = _on(each, evidence)
         yield _weighed_entry(subject, each.reason, each, policy, is_expired=is_expired)
-    for entry in (*evidence.checked.stale_entries, *evidence.clients.checked.stale_entries):
+    for entry in evidence.checked.stale_entries:
         if not any(entry.source in each.reason for each in stale):
             is_expired = entry.why.startswith("expired")
             yield _weighed_entry(
@@ -400,6 +398,6 @@ def _notes(evidence: Evidence, policy: Policy) -> Iterator[str]:
             f"{len(mended)} covered scenarios conform now, {mended[0]} among them; "
             "`kafka-conformance expect prune` takes them out of their entries"
         )
-    gone = sorted({each.target for each in evidence.baseline or ()} - set(evidence.infos))
+    gone = sorted({each.target for each in evidence.baseline} - set(evidence.infos))
     if gone:
         yield f"the baseline has targets that this run has not: {', '.join(gone)}"

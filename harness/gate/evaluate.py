@@ -10,9 +10,9 @@ from harness.diff.check import CheckedRun
 from harness.diff.expectations import SourcedEntry
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
-from harness.gate.clients import NOTHING_CHECKED, ClientEvidence, client_evidence
+from harness.gate.clients import together, with_clients
 from harness.gate.complaint import Complaint, Kind
-from harness.gate.decision import Decision, Evidence, decide, refusal
+from harness.gate.decision import NOTHING_CHECKED, Decision, Evidence, decide, refusal
 from harness.gate.policy import FILE_NAME, Policy, PolicyError, refuse_idle_patterns
 from harness.gate.stored import StoredRun, cut_short, open_run
 from harness.gate.words import weights
@@ -76,8 +76,7 @@ def evaluate(run: StoredRun, policy: Policy, given: Given) -> Gated:
     known = given.catalogue | {each.scenario_id for each in before or ()} | _script_ids(run.path)
     refuse_idle_patterns(policy, known, asked)
     checked = check_folder(run.folder, entries=entries, baseline=before, today=given.today)
-    clients = _clients(run.path, against, policy, entries, given.today)
-    evidence = Evidence(
+    of_scenarios = Evidence(
         run_id=run.header.run_id,
         targets=run.header.targets,
         infos=run.infos,
@@ -85,30 +84,30 @@ def evaluate(run: StoredRun, policy: Policy, given: Given) -> Gated:
         checked=checked,
         entries=entries,
         baseline_id=None if earlier is None else earlier.run_id,
-        baseline=before,
+        baseline=before or (),
         today=given.today,
         command=run.header.command,
         added=added_properties(run.folder),
-        clients=clients,
     )
+    clients = _clients(run.path), None if against is None else _clients(against)
+    evidence = with_clients(of_scenarios, *clients, policy)
     decision = decide(evidence, policy)
     ran = None if earlier is None else _compared_with(earlier, checked, decision, policy, by=named_by)
-    infos = {**run.infos, **clients.infos}
-    return Gated(decision=decision, judgements=tuple(evidence.judgements), infos=infos, baseline=ran)
+    return _gated(decision, evidence, ran)
 
 
-def _clients(
-    path: Path, baseline: Path | None, policy: Policy, entries: Sequence[SourcedEntry], today: date
-) -> ClientEvidence:
-    here = clients_folder(path)
-    there = None if baseline is None else clients_folder(baseline)
-    return client_evidence(
-        None if here is None else load_clients(here),
-        None if there is None else load_clients(there),
-        policy,
-        entries=entries,
-        today=today,
+def _gated(decision: Decision, evidence: Evidence, baseline: BaselineData | None = None) -> Gated:
+    return Gated(
+        decision=decision,
+        judgements=evidence.checked.judgements,
+        infos=evidence.infos,
+        baseline=baseline,
     )
+
+
+def _clients(path: Path) -> ClientsRun | None:
+    folder = clients_folder(path)
+    return None if folder is None else load_clients(folder)
 
 
 def _compared_with(
@@ -126,8 +125,8 @@ def _compared_with(
 
 def _script_ids(path: Path) -> frozenset[str]:
     """Return the ids of client scripts, which a policy may name too."""
-    folder = clients_folder(path)
-    return frozenset() if folder is None else frozenset(load_clients(folder).scripts)
+    clients = _clients(path)
+    return frozenset() if clients is None else frozenset(clients.scripts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,8 +184,7 @@ def evaluate_clients(run: ClientsRun, policy: Policy, given: Given) -> Gated:
     known = {*given.catalogue, *run.scripts, *(() if earlier is None else earlier.scripts)}
     if infos:
         refuse_idle_patterns(policy, known, [infos[name] for name in targets])
-    clients = client_evidence(run, earlier, policy, entries=entries, today=given.today)
-    evidence = Evidence(
+    alone = Evidence(
         run_id=run.run_id,
         targets=targets,
         infos=infos,
@@ -194,13 +192,9 @@ def evaluate_clients(run: ClientsRun, policy: Policy, given: Given) -> Gated:
         baseline_id=None if earlier is None else earlier.run_id,
         today=given.today,
         command=run.command,
-        clients=clients,
     )
-    return Gated(
-        decision=decide(evidence, policy),
-        judgements=tuple(evidence.judgements),
-        infos={**infos, **clients.infos},
-    )
+    evidence = with_clients(alone, run, earlier, policy)
+    return _gated(decide(evidence, policy), evidence)
 
 
 def clients_cut_short(run: ClientsRun) -> tuple[str, ...]:
@@ -334,10 +328,7 @@ def _refuse(path: Path, reasons: Sequence[str]) -> None:
 def _together(of_scenarios: JudgedRun, of_clients: JudgedRun | None) -> JudgedRun:
     if of_clients is None:
         return of_scenarios
-    checked = CheckedRun(
-        judgements=(*of_scenarios.checked.judgements, *of_clients.checked.judgements),
-        differences=of_scenarios.checked.differences,
-        stale_entries=(*of_scenarios.checked.stale_entries, *of_clients.checked.stale_entries),
-        removed=of_scenarios.checked.removed,
+    return JudgedRun(
+        checked=together(of_scenarios.checked, of_clients.checked),
+        infos={**of_scenarios.infos, **of_clients.infos},
     )
-    return JudgedRun(checked=checked, infos={**of_scenarios.infos, **of_clients.infos})

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import pytest
 
 from harness.diff.expectations import Entry, SourcedEntry
-from harness.gate.clients import NOTHING_CHECKED, client_evidence
+from harness.gate.clients import with_clients
 from harness.gate.complaint import Kind
 from harness.gate.decision import Decision, Evidence, decide
 from harness.gate.policy import Handling, Policy
@@ -51,15 +51,11 @@ def decided(
         run_id="run",
         targets=(KAFKA_NAME,),
         infos={},
-        footer=None,
-        checked=NOTHING_CHECKED,
-        entries=(),
+        entries=entries,
         baseline_id=None,
-        baseline=None,
         today=TODAY,
-        clients=client_evidence(run, before, rules, entries=entries, today=TODAY),
     )
-    return decide(evidence, rules)
+    return decide(with_clients(evidence, run, before, rules), rules)
 
 
 def weighed(

@@ -50,7 +50,6 @@ def decided(
         ),
         entries=(),
         baseline_id=None,
-        baseline=None,
         today=date(2026, 11, 21),
         command=command,
         added=added or {},
