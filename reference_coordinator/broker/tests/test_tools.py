@@ -5,10 +5,16 @@ import pytest
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.tests.wire_broker import WireBroker, WireClient, connected
 from reference_coordinator.tests.wire_tools import (
+    APPEND,
     BROKER,
+    DELETE,
+    SET,
+    SUBTRACT,
     TOPIC,
+    alter,
     create,
     described,
+    values,
 )
 
 
@@ -60,6 +66,36 @@ def test_a_topic_without_a_number_has_the_brokers() -> None:
     assert create(broker.connect()).num_partitions == 4
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("nonsense", "1", "Unknown topic config name: nonsense"),
+        (
+            "retention.ms",
+            "abc",
+            "Invalid value abc for configuration retention.ms: Not a number of type LONG",
+        ),
+        ("retention.ms", None, "Null value not supported for topic configs: retention.ms"),
+        (
+            "max.message.bytes",
+            "-5",
+            "Invalid value -5 for configuration max.message.bytes: Value must be at least 0",
+        ),
+        (
+            "cleanup.policy",
+            "nope",
+            "Invalid value nope for configuration cleanup.policy: String must be one of: compact, delete",
+        ),
+    ],
+)
+def test_a_configuration_that_no_topic_has_is_refused(
+    client: WireClient, name: str, text: str | None, message: str
+) -> None:
+    created = create(client, configs=({"name": name, "value": text},))
+
+    assert (created.error_code, created.error_message) == (Errors.INVALID_CONFIG, message)
+
+
 @pytest.mark.parametrize(("profile", "count"), [("2.4.1", 26), ("2.8.2", 26), ("3.3.2", 29), ("3.6.2", 31)])
 def test_a_release_has_as_many_configurations_of_topics_as_it_was_seen_to_have(
     profile: str, count: int
@@ -72,6 +108,49 @@ def test_a_release_has_as_many_configurations_of_topics_as_it_was_seen_to_have(
     (result,) = client.ask("describe_configs", version, resources=(resource,)).results
 
     assert len(result.configs) == count
+
+
+def test_a_topic_is_configured_and_reported(client: WireClient) -> None:
+    create(client, configs=({"name": "cleanup.policy", "value": "compact"},))
+    assert values(client, "cleanup.policy", "retention.ms") == {
+        "cleanup.policy": ("compact", 1),
+        "retention.ms": ("604800000", 5),
+    }
+
+    assert alter(client, ("cleanup.policy", APPEND, "delete"), ("retention.ms", SET, "5")).error_code == 0
+    assert values(client, "cleanup.policy")["cleanup.policy"] == ("compact,delete", 1)
+    alter(client, ("cleanup.policy", SUBTRACT, "compact"), ("retention.ms", DELETE, None))
+    assert values(client, "cleanup.policy", "retention.ms") == {
+        "cleanup.policy": ("delete", 1),
+        "retention.ms": ("604800000", 5),
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        (("retention.ms", APPEND, "5"), Errors.INVALID_CONFIG),
+        (("retention.ms", 7, "5"), Errors.UNKNOWN_SERVER_ERROR),
+        (("retention.ms", SET, None), Errors.INVALID_REQUEST),
+        (("nonsense", SET, "5"), Errors.INVALID_CONFIG),
+        (("retention.ms", SET, "abc"), Errors.INVALID_CONFIG),
+    ],
+)
+def test_a_change_that_is_none_is_refused(
+    client: WireClient, change: tuple[str, int, str | None], error: Errors
+) -> None:
+    create(client)
+
+    assert alter(client, change).error_code == error
+
+
+def test_a_change_is_only_tried_or_for_nobody(client: WireClient) -> None:
+    create(client)
+
+    assert alter(client, ("retention.ms", SET, "5"), validate_only=True).error_code == Errors.NONE
+    assert values(client, "retention.ms") == {"retention.ms": ("604800000", 5)}
+    missing = alter(client, ("retention.ms", SET, "5"), name="missing")
+    assert missing.error_code == Errors.UNKNOWN_TOPIC_OR_PARTITION
 
 
 @pytest.mark.parametrize(

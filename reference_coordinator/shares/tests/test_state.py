@@ -1,13 +1,12 @@
 from dataclasses import replace
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId, TopicId
-from reference_coordinator.shares.state import UNINITIALIZED, ShareGroupOffset, SharePartitionStates
+from reference_coordinator.shares.state import ShareGroupOffset, SharePartitionStates
 from reference_coordinator.shares.state_batches import StateBatch, combine_state_batches
 
 GROUP = GroupId("g")
@@ -48,41 +47,6 @@ def test_changes_are_noted_only_for_who_takes_them() -> None:
     assert not made.take_changes()
 
 
-@pytest.mark.parametrize(
-    ("topic_id", "partition", "error"),
-    [
-        (None, 0, Errors.INVALID_REQUEST),
-        (ORDERS, -1, Errors.INVALID_REQUEST),
-        (ORDERS, 2, Errors.UNKNOWN_TOPIC_OR_PARTITION),
-        (TopicId("other"), 0, Errors.UNKNOWN_TOPIC_OR_PARTITION),
-    ],
-)
-def test_a_partition_that_cannot_have_state_is_refused(
-    topic_id: TopicId | None, partition: int, error: Errors
-) -> None:
-    made = states()
-    assert made.initialize(GROUP, topic_id, partition, state_epoch=0, start_offset=0) is error
-    assert made.delete(GROUP, topic_id, partition) is error
-    assert made.summary(GROUP, topic_id, partition) is error
-
-
-def test_a_partition_without_state_has_a_summary_and_can_be_neither_read_nor_written() -> None:
-    made = states()
-    assert made.summary(*AT) == UNINITIALIZED
-    assert made.read(*AT, leader_epoch=0) is Errors.INVALID_REQUEST
-    assert made.write(*AT, WRITTEN) is Errors.INVALID_REQUEST
-    assert made.delete(*AT) is Errors.NONE
-    assert made.read(GROUP, None, 0, leader_epoch=0) is Errors.INVALID_REQUEST
-    assert made.write(GROUP, None, 0, WRITTEN) is Errors.INVALID_REQUEST
-
-
-def test_an_older_state_epoch_is_fenced() -> None:
-    made = initialized()
-    assert made.initialize(*AT, state_epoch=0, start_offset=3) is Errors.FENCED_STATE_EPOCH
-    assert made.write(*AT, replace(WRITTEN, state_epoch=0)) is Errors.FENCED_STATE_EPOCH
-    assert made.initialize(*AT, state_epoch=-1, start_offset=3) is Errors.NONE
-
-
 def test_a_leader_that_reads_fences_those_before_it() -> None:
     made = initialized()
     made.read(*AT, leader_epoch=2)
@@ -98,15 +62,6 @@ def test_a_write_without_a_start_offset_keeps_the_one_before() -> None:
     found = made.read(*AT, leader_epoch=-1)
     assert isinstance(found, ShareGroupOffset)
     assert (found.start_offset, found.state_batches) == (5, (batch(5, 6),))
-
-
-def test_state_of_a_deleted_topic_is_refused() -> None:
-    counts: dict[TopicId, int] = {ORDERS: 1}
-    made = SharePartitionStates(counts.get)
-    made.initialize(*AT, state_epoch=0, start_offset=0)
-    counts.clear()
-    assert made.read(*AT, leader_epoch=0) is Errors.UNKNOWN_TOPIC_OR_PARTITION
-    assert made.write(*AT, WRITTEN) is Errors.UNKNOWN_TOPIC_OR_PARTITION
 
 
 BATCHES = st.lists(

@@ -3,7 +3,6 @@
 import contextlib
 import struct
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,19 +18,18 @@ from reference_coordinator.broker_messages import (
     MetadataRequest,
     MetadataRequestTopic,
 )
-from reference_coordinator.core.ids import GroupId, MemberId, Millis
+from reference_coordinator.core.ids import GroupId, Millis
 from reference_coordinator.messages import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
     HeartbeatRequest,
     JoinGroupRequest,
-    LeaveGroupRequest,
     ListGroupsRequest,
     OffsetFetchRequest,
 )
 from reference_coordinator.profile.api_versions import Api, served_ranges
 from reference_coordinator.profile.profiles import profile_for
-from reference_coordinator.tests.requests import commit, fetch, heartbeat, join, leave, offset_delete, sync
+from reference_coordinator.tests.requests import offset_delete
 from reference_coordinator.tests.wire_client import received, request_frame
 from reference_coordinator.wire import MalformedRequestError, read_request
 
@@ -67,65 +65,6 @@ def since(version: int, fields: Mapping[int, Mapping[str, Any]]) -> dict[str, An
     return {name: value for first, each in fields.items() if version >= first for name, value in each.items()}
 
 
-INSTANCE_ID = {"group_instance_id": "i"}
-REASON = {"reason": "why"}
-
-
-@pytest.mark.parametrize("version", range(10))
-def test_join_group_is_read_in_every_version(version: int) -> None:
-    protocols = ({"name": "range", "metadata": b"\0\1"},)
-    fields = {"group_id": "g", "member_id": "m", "session_timeout": 1000, "protocol_type": "consumer"}
-    later = since(version, {1: {"rebalance_timeout": 2000}, 5: INSTANCE_ID, 8: REASON})
-    read = join(
-        "m",
-        instance="i" if version >= 5 else None,
-        metadata=b"\0\1",
-        session_ms=1000,
-        rebalance_ms=2000 if version >= 1 else 1000,
-    )
-
-    assert message("join_group", version, **fields, protocols=protocols, **later) == replace(
-        read, reason="why" if version >= 8 else None
-    )
-
-
-@pytest.mark.parametrize("version", range(6))
-def test_sync_group_is_read_in_every_version(version: int) -> None:
-    fields = {"group_id": "g", "generation_id": 3, "member_id": "m"}
-    assignments = ({"member_id": "m", "assignment": b"a"},)
-    protocol = {"protocol_type": "consumer", "protocol_name": "range"}
-    later = since(version, {3: INSTANCE_ID, 5: protocol})
-
-    assert message("sync_group", version, **fields, assignments=assignments, **later) == sync(
-        "m",
-        3,
-        instance="i" if version >= 3 else None,
-        assignments={MemberId("m"): b"a"},
-        kind="consumer" if version >= 5 else None,
-        name="range" if version >= 5 else None,
-    )
-
-
-@pytest.mark.parametrize("version", range(5))
-def test_heartbeat_is_read_in_every_version(version: int) -> None:
-    fields = {"group_id": "g", "generation_id": -1, "member_id": "m"} | since(version, {3: INSTANCE_ID})
-
-    assert message("heartbeat", version, **fields) == heartbeat(
-        "m", -1, instance="i" if version >= 3 else None
-    )
-
-
-@pytest.mark.parametrize("version", range(6))
-def test_leave_group_brings_one_member_before_v3_and_a_batch_since(version: int) -> None:
-    member = {"member_id": "m"} | since(version, {3: INSTANCE_ID, 5: REASON})
-    fields: dict[str, Any] = {"members": (member,)} if version >= 3 else member
-    (left,) = leave(("m", "i" if version >= 3 else None)).members
-
-    assert message("leave_group", version, group_id="g", **fields) == LeaveGroupRequest(
-        group_id=GROUP, members=(replace(left, reason="why" if version >= 5 else None),)
-    )
-
-
 def test_admin_requests_are_read() -> None:
     assert message("describe_groups", 2, groups=("g",)) == DescribeGroupsRequest(groups=(GROUP,))
     assert message(
@@ -136,39 +75,6 @@ def test_admin_requests_are_read() -> None:
         "list_groups", 5, states_filter=("Empty",), types_filter=("classic",)
     ) == ListGroupsRequest(states_filter=("Empty",), types_filter=("classic",))
     assert message("delete_groups", 2, groups_names=("g",)) == DeleteGroupsRequest(groups_names=(GROUP,))
-
-
-@pytest.mark.parametrize("version", [2, 4, 5, 6, 7, 8, 9])
-def test_offset_commit_is_read_in_every_shape(version: int) -> None:
-    partition = {"partition_index": 1, "committed_offset": 42, "committed_metadata": None}
-    partition |= since(version, {6: {"committed_leader_epoch": 5}})
-    topics = ({"name": "orders", "partitions": (partition,)},)
-    fields: dict[str, Any] = {"group_id": "g", "generation_id_or_member_epoch": 3, "member_id": "m"}
-    fields |= {"retention_time": 2**40} if version < 5 else since(version, {7: INSTANCE_ID})
-
-    assert message("offset_commit", version, **fields, topics=topics) == commit(
-        {1: 42},
-        topic="orders",
-        member_id="m",
-        generation=3,
-        instance="i" if version >= 7 else None,
-        retention_ms=2**40 if version < 5 else -1,
-        leader_epoch=5 if version >= 6 else -1,
-        metadata=None,
-    )
-
-
-@pytest.mark.parametrize("version", range(1, 10))
-def test_offset_fetch_brings_one_group_before_v8_and_a_batch_since(version: int) -> None:
-    group: dict[str, Any] = {"group_id": "g", "topics": ({"name": "orders", "partition_indexes": (0, 1)},)}
-    group |= since(version, {9: {"member_id": "m", "member_epoch": 4}})
-    fields: dict[str, Any] = {"groups": (group,)} if version >= 8 else group
-    fields |= since(version, {7: {"require_stable": True}})
-    read = fetch(0, 1, topic="orders", stable=version >= 7)
-    if version >= 9:
-        read = replace(read, groups=(replace(read.groups[0], member_id="m", member_epoch=4),))
-
-    assert message("offset_fetch", version, **fields) == read
 
 
 @pytest.mark.parametrize("version", range(2, 8))

@@ -9,6 +9,7 @@ import pytest
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import MemberId
 from reference_coordinator.groups.consumer.embedded_protocol import (
+    assignment_orders,
     serialize_assignment,
 )
 from reference_coordinator.groups.consumer.tests.consumer_kit import Consumers
@@ -139,3 +140,11 @@ def test_a_conversion_that_could_not_be_written_is_undone() -> None:
     consumers.broker.append_error = Errors.NOT_ENOUGH_REPLICAS
     assert consumers.error("bob", -1) is Errors.COORDINATOR_NOT_AVAILABLE
     assert consumers.epochs()[0] == "Reconciling"
+
+
+def test_topics_of_an_assignment_may_come_in_any_order() -> None:
+    one, other = ("orders", (0, 1)), ("payments", (2,))
+    either_way = tuple(serialize_assignment(each, version=3) for each in ((one, other), (other, one)))
+
+    assert assignment_orders(either_way[0]) == either_way
+    assert assignment_orders(serialize_assignment((one,), version=3)) == ()
