@@ -5,7 +5,6 @@ import pytest
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.tests.wire_broker import WireBroker
 from reference_coordinator.tests.wire_topic_client import (
-    LOGS_ARE_CHECKED_AT_MS,
     TopicClient,
     batch,
     values_of,
@@ -15,33 +14,6 @@ from reference_coordinator.tests.wire_topic_client import (
 @pytest.fixture
 def client() -> TopicClient:
     return TopicClient(WireBroker())
-
-
-def test_reading_begins_with_the_batch_that_has_the_offset(client: TopicClient) -> None:
-    client.produce(batch(b"a", b"b"))
-    client.produce(batch(b"c"))
-
-    assert client.values(1) == [b"a", b"b", b"c"]
-    assert client.values(2) == [b"c"]
-    assert client.values(3) == []
-
-
-@pytest.mark.parametrize("offset", [-1, 4])
-def test_offsets_beyond_the_log_are_refused_at_once(client: TopicClient, offset: int) -> None:
-    client.produce(batch(b"a", b"b", b"c"))
-
-    answer = client.fetch(offset, max_wait=1000)
-
-    assert (answer.error_code, answer.high_watermark) == (Errors.OFFSET_OUT_OF_RANGE, -1)
-
-
-def test_a_fetch_tells_how_far_the_log_goes(client: TopicClient) -> None:
-    client.produce(batch(b"a", b"b", b"c"))
-
-    answer = client.fetch(3)
-
-    assert (answer.high_watermark, answer.last_stable_offset, answer.log_start_offset) == (3, 3, 0)
-    assert answer.aborted_transactions is None
 
 
 @pytest.mark.parametrize(
@@ -84,32 +56,6 @@ def test_the_first_batch_is_only_the_first_of_all_partitions(client: TopicClient
     assert [values_of(each.records) for each in answer] == [[b"a"], []]
 
 
-def test_who_finds_nothing_waits_until_something_comes(client: TopicClient) -> None:
-    producer = TopicClient(client.broker)
-    client.send_fetch(max_wait=500)
-    assert client.client.frames() == []
-
-    producer.produce(batch(b"other"), partition=1)
-    assert client.client.frames() == []
-    producer.produce(batch(b"a"))
-
-    assert values_of(client.fetched().records) == [b"a"]
-    assert client.broker.listener.next_deadline() == LOGS_ARE_CHECKED_AT_MS
-
-
-def test_who_waits_is_answered_in_time_with_what_there_is(client: TopicClient) -> None:
-    producer = TopicClient(client.broker)
-    client.send_fetch(max_wait=500, min_bytes=1000)
-    producer.produce(batch(b"a"))
-
-    client.broker.elapse(499)
-    assert client.client.frames() == []
-    client.broker.elapse(1)
-
-    assert values_of(client.fetched().records) == [b"a"]
-    assert client.broker.listener.next_deadline() == LOGS_ARE_CHECKED_AT_MS
-
-
 def test_enough_is_as_much_as_was_asked_for(client: TopicClient) -> None:
     producer = TopicClient(client.broker)
     client.send_fetch(max_wait=500, min_bytes=2 * len(batch(b"a")))
@@ -127,17 +73,6 @@ def test_who_waits_for_a_topic_hears_of_its_end(client: TopicClient) -> None:
     client.broker.connect().ask("delete_topics", 5, topic_names=("orders",))
 
     assert client.fetched().error_code == Errors.UNKNOWN_TOPIC_OR_PARTITION
-
-
-def test_a_topic_of_the_same_name_begins_empty(client: TopicClient) -> None:
-    client.produce(batch(b"a"))
-    admin = client.broker.connect()
-    topic = {"name": "orders", "num_partitions": 3, "replication_factor": 1, "assignments": (), "configs": ()}
-
-    admin.ask("delete_topics", 5, topic_names=("orders",))
-    admin.ask("create_topics", 5, topics=(topic,))
-
-    assert client.fetch().high_watermark == 0
 
 
 def test_there_are_no_sessions(client: TopicClient) -> None:
