@@ -34,6 +34,38 @@ def a_given_id_lasts_until_its_session_ends(conversation: Conversation) -> None:
 
 
 @scenario(
+    "classic/session/of-another-member",
+    source="GroupMetadataManager#expireClassicGroupMemberHeartbeat",
+    clauses=("JG-09",),
+    broker_config=SHORT_SESSIONS,
+)
+def a_given_id_outlives_the_session_of_another(conversation: Conversation) -> None:
+    """A pending member id may join although a member was removed meanwhile at the end of its session."""
+    ana, bob = conversation.actors("ana", "bob")
+    conversation.stable_group(ana, session_timeout_ms=1_000)
+    bob.obtains_member_id()
+
+    conversation.elapses(1_600)
+    ana.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
+    bob.asks(ask.join_group(), expect.join_group(error_code="NONE", leader=bob.member_id))
+
+
+@scenario(
+    "classic/session/after-another-left",
+    source="GroupMetadataManager#removeMemberAndUpdateClassicGroup",
+    clauses=("JG-09", "LV-01"),
+)
+def a_given_id_outlives_the_leave_of_another(conversation: Conversation) -> None:
+    """A pending member id may join although the only member left meanwhile."""
+    ana, bob = conversation.actors("ana", "bob")
+    conversation.stable_group(ana)
+    bob.obtains_member_id()
+
+    ana.asks(ask.leave_group(), error_code="NONE")
+    bob.asks(ask.join_group(), expect.join_group(error_code="NONE", leader=bob.member_id))
+
+
+@scenario(
     "classic/session/heartbeats-before-the-assignments",
     source="GroupMetadataManager#classicGroupHeartbeatToClassicGroup",
     clauses=("HB-03",),

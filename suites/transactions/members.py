@@ -1,7 +1,7 @@
 """TxnOffsetCommit to groups with members: what it is checked against, and that it extends no session."""
 
 from harness.scenario import SHORT_SESSIONS, Conversation, ask, expect, scenario
-from suites.transactions.producers import ONE_ANSWER, ORDER_0, TAKEN, announced, ends, sees
+from suites.transactions.producers import ONE_ANSWER, ORDER_0, TAKEN, announced, ends, pending, sees
 
 VALIDATES = "ClassicGroup#validateOffsetCommit"
 
@@ -123,6 +123,27 @@ def a_commit_before_the_assignments_is_taken(conversation: Conversation) -> None
     ends(producer, committed=True)
     ana.syncs_as_leader((ana,))
     sees(ana, {"orders": {0: 43}})
+
+
+@scenario(
+    "transactions/member/preparing-rebalance",
+    source="OffsetMetadataManager#replayEndTransactionMarker",
+    clauses=("TC-15",),
+)
+def a_transaction_may_end_while_a_group_rebalances(conversation: Conversation) -> None:
+    """A transaction that ends while its group awaits members is committed, and is visible at once."""
+    producer = pending(conversation, "zoe")
+    ana, bob = conversation.actors("ana", "bob")
+    conversation.stable_group(ana)
+    bob.obtains_member_id()
+    bob.sends(ask.join_group())
+    bob.stays_parked(for_ms=300)
+
+    ends(producer, committed=True)
+    sees(producer.actor, {"orders": {0: 42}})
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=2))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=2))
+    sees(producer.actor, {"orders": {0: 42}})
 
 
 @scenario(

@@ -296,7 +296,7 @@ of_release(
     "revocation-raises-the-epoch",
     Behaviour.REVOCATION_RAISES_MEMBER_EPOCH,
     source="KAFKA-19974",
-    saw="a member that has more to give up is told an epoch that no assignment has",
+    saw="a member that has more to give up gets an epoch that no assignment has",
     releases="until 4.1.2",
 )
 of_release(
