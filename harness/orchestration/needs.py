@@ -10,9 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from harness.orchestration.packing import is_alike
-from harness.orchestration.reference_runs import ReferenceRuns
-from harness.orchestration.run_cache import RunCache, cached
+from harness.orchestration.reference_runs import ReferenceRuns, is_alike
+from harness.orchestration.run_cache import KnownTexts, cache_file, code_digest, digest_of
 from harness.runner.sharing import asked_config
 from harness.scenario.script import Script
 from harness.targets.base.conformance import QUICK_CONSUMER_GROUPS
@@ -44,19 +43,25 @@ async def _with_usual(
     scripts: Sequence[Script], description: BrokerDescription, other: Mapping[str, str]
 ) -> Sequence[Script]:
     try:
-        runs = cached(ReferenceRuns(description.profile), description.profile)
+        runs = ReferenceRuns(description.profile)
     except TargetError:
         return scripts
+    known = KnownTexts(cache_file("needs", description.profile), code_digest())
     found = []
     for each in scripts:
-        minded = await _minded(each, other, runs) if _PROTOCOLS.intersection(each.apis) else ()
+        minded: Collection[str] = ()
+        if _PROTOCOLS.intersection(each.apis):
+            key = digest_of([each.digest(), *sorted(f"{name}={value}" for name, value in other.items())])
+            if key not in known:
+                known[key] = " ".join(await _minded(each, other, runs))
+            minded = known[key].split()
         usual = {name: _USUAL[name] for name in minded}
         found.append(replace(each, broker_config={**each.broker_config, **usual}) if minded else each)
-    runs.keep()
+    known.keep()
     return found
 
 
-async def _minded(script: Script, other: Mapping[str, str], runs: RunCache) -> Collection[str]:
+async def _minded(script: Script, other: Mapping[str, str], runs: ReferenceRuns) -> Collection[str]:
     """Return which settings make a difference: each that does so alone, or all if they only do together."""
     asked = asked_config(script)
     unasked = {name: value for name, value in other.items() if name not in asked}

@@ -1,73 +1,160 @@
-"""The packings of a run's targets, computed for several profiles at once if they are not cached yet."""
+"""Which scripts of a run share brokers, from the table that `tools/brokers.py` wrote."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Final
 
-from harness.orchestration.packing import may_not_be_usual, pack
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
 from harness.orchestration.reference_runs import ReferenceRuns
-from harness.orchestration.run_cache import cached, is_known
-from harness.runner.broker_actions import acts_on_broker
-from harness.runner.sharing import Packing, asked_config
+from harness.runner.broker_actions import acts_on_broker, takes_log_away
+from harness.runner.sharing import Packing, applies, asked_config
 from harness.scenario.script import Script
 from harness.targets.base.interface import Capability, Target, TargetError
-from harness.targets.reference.target import DEFAULT_PROFILE
-from harness.workers import workers
+from harness.targets.reference.target import DEFAULT_PROFILE, reference_profile
+
+_FIRST_JAVA: Final = (4, 0)
+_JAVA_BY_CHOICE: Final = "-java"
+_TABLE: Final = "brokers.toml"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
-    """What a packing depends on besides the scripts."""
+class _Sharing(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
-    profile: str
-    capabilities: frozenset[Capability]
-    merges: bool
+    scenarios: tuple[str, ...]
+    config: Mapping[str, str] = {}
+
+
+class _Brokers(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    alone: frozenset[str]
+    to_clear: frozenset[str]
+    final: frozenset[str]
+    brokers: tuple[_Sharing, ...]
+
+
+_TABLES: Final = TypeAdapter(dict[str, _Brokers])
+
+
+@cache
+def known_packings() -> Mapping[tuple[int, int], Packing]:
+    """Return which scenarios of the suites share brokers, by release, the oldest first."""
+    text = (files("suites") / _TABLE).read_text(encoding="utf-8")
+    return {
+        reference_profile(release).version[:2]: Packing(
+            configs={name: each.config for each in read.brokers for name in each.scenarios},
+            alone=read.alone,
+            to_clear=read.to_clear,
+            final=read.final,
+        )
+        for release, read in _TABLES.validate_python(tomllib.loads(text)).items()
+    }
 
 
 def packings(
     scripts: Sequence[Script], targets: Sequence[Target], *, merges: bool = True
 ) -> Mapping[str, Packing]:
-    """Find which scripts may share brokers, for each target by its name.
+    """Return which scripts share brokers, for each target by its name.
 
-    The results of runs on a profile's reference are cached for the next run. A target whose profile is only
-    known once it has started is treated like the newest release.
+    A target whose profile is only known once it has started is treated like the newest release. A script that
+    is not in the table, or that asks for something else by now, shares its broker with none.
 
     Args:
         scripts: the scripts of a run.
         targets: all targets except the in-process reference, which has a coordinator for each script anyway.
         merges: whether scripts may run with properties that others asked for.
     """
-    wanted = {
-        target.name: _Wanted(
-            profile=target.foreseen_profile or DEFAULT_PROFILE,
-            capabilities=target.capabilities,
-            merges=merges,
-        )
-        for target in targets
-    }
-    distinct = list(dict.fromkeys(wanted.values()))
-    if len(distinct) < 2 or all(is_known(each.profile) for each in distinct):
-        found = [_packing(scripts, each) for each in distinct]
-    else:
-        with workers(len(distinct)) as pool:
-            found = list(pool.map(_packing, [scripts] * len(distinct), distinct))
-    by_wanted = dict(zip(distinct, found, strict=True))
-    return {name: by_wanted[each] for name, each in wanted.items()}
+    return {each.name: _packing(scripts, each, merges=merges) for each in targets}
 
 
-def _packing(scripts: Sequence[Script], wanted: _Wanted) -> Packing:
+def _packing(scripts: Sequence[Script], target: Target, *, merges: bool) -> Packing:
+    if Capability.BROKER_CONFIG not in target.capabilities:
+        return Packing()
+    unusual = [each for each in scripts if applies(each, target.capabilities) and may_not_be_usual(each)]
+    profile = target.foreseen_profile or DEFAULT_PROFILE
     try:
-        runs = cached(ReferenceRuns(wanted.profile), wanted.profile)
+        known = _known(profile)
+        not_served = asyncio.run(_not_served(unusual, ReferenceRuns(profile)))
     except TargetError:
-        return _nobody_shares(scripts)
-    packing = asyncio.run(pack(scripts, wanted.capabilities, runs, merges=wanted.merges))
-    runs.keep()
-    return packing
-
-
-def _nobody_shares(scripts: Sequence[Script]) -> Packing:
-    """Return a safe packing for a profile that the reference lacks, where nothing is known of any script."""
+        return _with_new(Packing(), unusual)
+    served = [each for each in unusual if each.id not in not_served]
+    packing = _with_new(known, served)
     return Packing(
-        alone=frozenset(each.id for each in scripts if asked_config(each) and not acts_on_broker(each)),
-        final=frozenset(each.id for each in scripts if may_not_be_usual(each)),
+        configs=_configs(packing, served) if merges else {},
+        alone=packing.alone - not_served,
+        to_clear=packing.to_clear - not_served,
+        final=packing.final - not_served,
+        not_served=not_served,
     )
+
+
+def _known(profile: str) -> Packing:
+    """Return the packing of the newest release that is not newer than a profile, of the same coordinator.
+
+    Its patches are alike. A script that this release does not serve is packed as in the first that does.
+    """
+    version = reference_profile(profile).version[:2]
+    if profile.endswith(_JAVA_BY_CHOICE):
+        version = max(version, _FIRST_JAVA)
+    releases = known_packings()
+    before = [release for release in releases if release <= version] or [min(releases)]
+    known = Packing()
+    for release, packing in releases.items():
+        if release >= before[-1]:
+            known = _joined(known, packing)
+    return known
+
+
+def _joined(known: Packing, later: Packing) -> Packing:
+    """Add what a later release's packing has besides."""
+    new = later.configs.keys() - known.configs.keys()
+    return Packing(
+        configs={**later.configs, **known.configs},
+        alone=known.alone | later.alone & new,
+        to_clear=known.to_clear | later.to_clear & new,
+        final=known.final | later.final & new,
+    )
+
+
+def _configs(packing: Packing, scripts: Iterable[Script]) -> Mapping[str, Mapping[str, str]]:
+    """Return the properties of brokers by scenario, without those that none of the scripts asks for."""
+    sharing: dict[tuple[tuple[str, str], ...], list[Script]] = {}
+    for each in scripts:
+        if each.id in packing.configs:
+            sharing.setdefault(tuple(sorted(packing.configs[each.id].items())), []).append(each)
+    return {
+        each.id: {name: value for one in some for name, value in asked_config(one).items()}
+        for some in sharing.values()
+        for each in some
+    }
+
+
+async def _not_served(scripts: Iterable[Script], runs: ReferenceRuns) -> frozenset[str]:
+    return frozenset([each.id for each in scripts if not await runs.is_served(each)])
+
+
+def may_not_be_usual(script: Script) -> bool:
+    """Return whether a script may need another broker than the usual one that most scripts share."""
+    return bool(asked_config(script)) or acts_on_broker(script) or takes_log_away(script)
+
+
+def _with_new(known: Packing, scripts: Iterable[Script]) -> Packing:
+    """Add scripts of which nothing is known: each is alone on a broker with what it asks for."""
+    new = {each.id: each for each in _unknown(known, scripts)}
+    return Packing(
+        configs={name: config for name, config in known.configs.items() if name not in new},
+        alone=known.alone | {name for name, each in new.items() if not acts_on_broker(each)},
+        to_clear=known.to_clear - new.keys(),
+        final=known.final | new.keys(),
+    )
+
+
+def _unknown(known: Packing, scripts: Iterable[Script]) -> Iterator[Script]:
+    for each in scripts:
+        config = known.configs.get(each.id)
+        if config is None or not asked_config(each).items() <= config.items():
+            yield each

@@ -1,39 +1,26 @@
-"""Runs of single scripts on the reference, which show whether scripts may share a broker.
+"""Runs of single scripts on the reference, which show whether another configuration affects a script.
 
-In virtual time a run takes milliseconds, and equal runs are equal to the byte. So the runs quickly show what
-a real broker would take minutes to show: whether another configuration affects a script, whether the script
-affects others, and what it leaves behind.
+In virtual time a run takes milliseconds, and equal runs are equal to the byte.
 """
 
 import json
 from collections.abc import Callable, Mapping
-from enum import StrEnum
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from harness.orchestration.reference_sessions import (
-    PACE_MS,
-    AmongTopics,
-    OtherGroup,
-    Paced,
-    Watched,
-    end_offsets,
-)
+from typing_extensions import override
+
 from harness.runner.applicable import why_not_applicable, why_not_served
-from harness.runner.broker_actions import takes_log_away
 from harness.runner.interpreter import Interpreter
 from harness.runner.placing import group_ids, num_partitions
 from harness.runner.recorder import EventPosition, Recorder
 from harness.runner.sharing import asked_config
-from harness.scenario import Capability, Conversation, ask, expect, record, scenario
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import Script
-from harness.targets.base.clearing import clear_log
 from harness.targets.base.conformance import CHECK_INTERVAL
-from harness.targets.base.dialogue import NotYet
-from harness.targets.base.interface import Broker, BrokerSession, TargetError
+from harness.targets.base.delegated import DelegatedConnection, DelegatedSession
+from harness.targets.base.interface import Broker, BrokerSession, Connection, TargetError
 from harness.targets.reference.target import ReferenceTarget
 from harness.trace.canonical import Canonicaliser, member_prefixes
 from harness.trace.events import Event, EventKind
@@ -43,38 +30,26 @@ _REPORTED: Final = (
     *("elapsed_ms", "canonical", "permitted", "note"),
 )
 """The fields of an event that depend neither on chance nor on when the conversation began."""
-_CLEAR_MS: Final = 200.0
+PACE_MS: Final = 7
+"""The time that passes before a paced request: more than none, and less than any script waits for."""
 _RUN_ID: Final = "on-the-reference"
-
-
-class Left(StrEnum):
-    """The state of a broker on which a script has run, for the scripts after it."""
-
-    CLEAN = "clean"
-    """Like a new broker."""
-    TO_CLEAR = "to clear"
-    """Like a new broker, once its log is cleared."""
-    SPOILT = "spoilt"
-    """Unlike a new broker, even once its log is cleared."""
 
 
 class ReferenceRuns:
     """Runs scripts on the reference in one profile."""
 
     def __init__(self, profile: str) -> None:
-        self._target = ReferenceTarget(profile)
+        self.target = ReferenceTarget(profile)
         self._brokers: dict[str, Broker] = {}
-        self._new: dict[tuple[str, bool], str] = {}
-        """Digests of the probe's conversation on unused brokers, by configuration and `cleared`."""
 
     async def is_served(self, script: Script) -> bool:
         """Return whether the profile serves the requests of a script, whatever else the script needs."""
-        description = (await self._broker(asked_config(script))).description
+        description = (await self.broker(asked_config(script))).description
         return why_not_served(script, description) is None
 
     async def trace(self, script: Script, config: Mapping[str, str]) -> str:
         """Return a digest of a script's conversation under a configuration, including times."""
-        return await self._digest(script, config, lambda session: session)
+        return await self.digest(script, config, lambda session: session)
 
     async def hurried_trace(self, script: Script, config: Mapping[str, str]) -> str:
         """Return a digest of the conversation where time passes and offsets expire before each request.
@@ -83,95 +58,33 @@ class ReferenceRuns:
         time passes between them. If the configuration sets no interval, there is no sweep here either.
         """
         hurried = {**config, CHECK_INTERVAL: str(PACE_MS)} if CHECK_INTERVAL in config else config
-        return await self._digest(script, hurried, Paced)
+        return await self.digest(script, hurried, _Paced)
 
-    async def disturbs(self, script: Script, config: Mapping[str, str]) -> bool:
-        """Return whether a script deletes the log, or changes the answers to another group on its broker."""
-        return takes_log_away(script) or await self._disturbs_others(script, config)
-
-    async def _disturbs_others(self, script: Script, config: Mapping[str, str]) -> bool:
-        session = (await self._broker(config)).open_session(script.id)
-        other = OtherGroup(session)
-        try:
-            await other.join()
-            await self._run(script, config, Watched(session, other))
-            return await other.is_disturbed()
-        except (NotYet, TargetError):
-            return True
-        finally:
-            await session.close()
-
-    async def trace_among_topics(self, script: Script, config: Mapping[str, str]) -> str:
-        """Return a digest of the conversation where others create a topic whenever the script waits."""
-        return await self._digest(script, config, AmongTopics)
-
-    async def writes(self, script: Script, config: Mapping[str, str]) -> bool:
-        """Return whether a script writes to the coordinator's log, or creates or deletes it."""
-        broker = await self._broker(config)
-        session = broker.open_session(script.id)
-        partitions = num_partitions(broker.description) or 1
-        try:
-            before = await end_offsets(session, partitions)
-            await self._run(script, config, session)
-            return await end_offsets(session, partitions) != before
-        except (NotYet, TargetError):
-            return True
-        finally:
-            await session.close()
-
-    async def left(self, script: Script, config: Mapping[str, str]) -> Left:
-        """Return the state of a broker on which a script has run."""
-        if takes_log_away(script) and not await self._disturbs_others(script, config):
-            return Left.SPOILT
-        for left in (Left.CLEAN, Left.TO_CLEAR):
-            cleared = left is Left.TO_CLEAR
-            key = (json.dumps(dict(config), sort_keys=True), cleared)
-            if key not in self._new:
-                self._new[key] = await self._after(None, config, cleared=cleared)
-            if await self._after(script, config, cleared=cleared) == self._new[key]:
-                return left
-        return Left.SPOILT
-
-    async def _after(self, script: Script | None, config: Mapping[str, str], *, cleared: bool) -> str:
-        broker = await self._broker(config)
-        partitions = num_partitions(broker.description) or 1
-        with_consumers = probe(partitions, consumers=True)
-        lacks_consumers = why_not_applicable(with_consumers, self._target.capabilities, broker.description)
-        probing = probe(partitions, consumers=False) if lacks_consumers else with_consumers
-        session = broker.open_session(probing.id)
-        try:
-            if script is not None:
-                await self._run(script, config, session)
-            if cleared:
-                await clear_log(session, partitions=partitions, timeout_ms=_CLEAR_MS)
-            return _digest_of(await self._run(probing, config, session))
-        except TargetError as error:
-            return f"{script and script.id}: {error}"
-        finally:
-            await session.close()
-
-    async def _digest(
+    async def digest(
         self, script: Script, config: Mapping[str, str], wrapped: Callable[[BrokerSession], BrokerSession]
     ) -> str:
-        session = (await self._broker(config)).open_session(script.id)
+        """Return a digest of the conversation in a session that wraps the reference's."""
+        session = (await self.broker(config)).open_session(script.id)
         try:
-            return _digest_of(await self._run(script, config, wrapped(session)))
+            return digest_of(await self.run(script, config, wrapped(session)))
         finally:
             await session.close()
 
-    async def _broker(self, config: Mapping[str, str]) -> Broker:
+    async def broker(self, config: Mapping[str, str]) -> Broker:
+        """Return the broker with a configuration; it is started when it is first asked for."""
         key = json.dumps(dict(config), sort_keys=True)
         if key not in self._brokers:
-            self._brokers[key] = await self._target.start(
+            self._brokers[key] = await self.target.start(
                 broker_config=config, directory=Path(), progress=lambda _: None
             )
         return self._brokers[key]
 
-    async def _run(self, script: Script, config: Mapping[str, str], session: BrokerSession) -> list[Event]:
-        broker = await self._broker(config)
+    async def run(self, script: Script, config: Mapping[str, str], session: BrokerSession) -> list[Event]:
+        """Run a script in a session, and return its events."""
+        broker = await self.broker(config)
         partitions = num_partitions(broker.description)
         events: list[Event] = []
-        reason = why_not_applicable(script, self._target.capabilities, broker.description)
+        reason = why_not_applicable(script, self.target.capabilities, broker.description)
         # If a script is not applicable, its groups may have no partition either.
         groups = {} if reason else group_ids(script, run_id=_RUN_ID, partitions=partitions)
         recorder = _recorder(script, groups, session, events)
@@ -211,48 +124,38 @@ def _recorder(
     )
 
 
-def _digest_of(events: list[Event]) -> str:
+def digest_of(events: list[Event]) -> str:
     """Hash what a client could distinguish: everything except chance, and when the conversation began."""
     reported = [[getattr(each, name) for name in _REPORTED] for each in events]
     return sha256(json.dumps(reported).encode()).hexdigest()[:20]
 
 
-@cache
-def probe(partitions: int, *, consumers: bool) -> Script:
-    """Return the script that runs after another one, to find out whether the broker is as it was.
+class _Paced(DelegatedSession):
+    """A broker session on which time passes before each request."""
 
-    Args:
-        partitions: the number of partitions of `__consumer_offsets`; there is a group in each.
-        consumers: whether one of the groups is a consumer group (KIP-848).
-    """
+    @override
+    def connection(self, opened: Connection) -> Connection:
+        return _PacedConnection(opened, self)
 
-    @scenario(
-        "packing/probe/comes-back", source="GroupCoordinatorService#onElection", needs=(Capability.RESTART,)
-    )
-    def comes_back(conversation: Conversation) -> None:
-        """Groups form and commit, and are there again after a restart."""
-        ana, bob = conversation.stable_group("ana", "bob")
-        apart = [conversation.group(f"apart-{each}", partition=each) for each in range(partitions)]
-        for group in apart:
-            ana.sends(
-                ask.offset_commit(group_id=group, generation_id=-1, member_id="", topics={"orders": {0: 7}})
-            )
-            ana.receives(expect.response("OffsetCommit"))
-        eve = conversation.member("eve") if consumers else None
-        if eve is not None:
-            eve.enters(group_id=conversation.group("consumers"))
-        conversation.restarts_coordinator()
-        for group in apart:
-            ana.repeats(
-                ask.offset_fetch(group_id=group, topics={"orders": (0,)}),
-                until=expect.response("OffsetFetch", error_code="NONE"),
-                within_ms=10_000,
-            )
-        for member in (ana, bob):
-            member.sends(ask.heartbeat())
-            member.receives(expect.heartbeat(error_code="NONE"))
-        if eve is not None:
-            eve.heartbeats(group_id=conversation.group("consumers"), owned=eve.assigned)
-            conversation.member("fay").enters(group_id=conversation.group("consumers"))
 
-    return record(comes_back)
+class _PacedConnection(DelegatedConnection):
+    def __init__(self, connection: Connection, session: BrokerSession) -> None:
+        super().__init__(connection)
+        self._session = session
+
+    @override
+    async def send(self, payload: bytes) -> None:
+        await self._session.elapse(PACE_MS)
+        await super().send(payload)
+
+
+async def is_alike(script: Script, config: Mapping[str, str], runs: ReferenceRuns) -> bool:
+    """Return whether a script's conversation under a configuration equals the one under its own."""
+    own = asked_config(script)
+    if own == config:
+        return True
+    if await runs.trace(script, config) != await runs.trace(script, own):
+        return False
+    if CHECK_INTERVAL in own or CHECK_INTERVAL not in config:
+        return True
+    return await runs.hurried_trace(script, config) == await runs.hurried_trace(script, own)

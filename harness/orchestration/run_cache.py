@@ -1,16 +1,14 @@
-"""The results of runs on the reference, cached from one process to the next."""
+"""What runs on the reference showed, kept from one process to the next."""
 
 import json
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from harness.orchestration.reference_runs import Left, ReferenceRuns
-from harness.scenario.script import Script
 from harness.targets.jars.cache import cache_directory
 from harness.trace.schema import TraceError, json_object
 
@@ -18,10 +16,7 @@ _PACKAGE: Final = Path(__file__).resolve().parents[1]
 _SOURCES: Final = (
     *(_PACKAGE / each for each in ("runner", "scenario", "targets", "trace", "wire")),
     _PACKAGE / "diff" / "alignment.py",
-    *(
-        _PACKAGE / "orchestration" / each
-        for each in ("attributing.py", "reference_runs.py", "reference_sessions.py")
-    ),
+    *(_PACKAGE / "orchestration" / each for each in ("attributing.py", "needs.py", "reference_runs.py")),
     _PACKAGE.parent / "kio_extension",
     _PACKAGE.parent / "reference_coordinator",
 )
@@ -55,87 +50,9 @@ class KnownTexts(dict[str, str]):
             return
 
 
-class RunCache:
-    """Runs on the reference that are not repeated while code, script and configuration stay the same."""
-
-    def __init__(self, runs: ReferenceRuns, file: Path, code: str) -> None:
-        self._runs = runs
-        self._known = KnownTexts(file, code)
-        self._digests: dict[str, str] = {}
-        """The digests of scripts, by scenario id."""
-
-    async def is_served(self, script: Script) -> bool:
-        """Return whether the profile serves the requests that a script is about, which is fast uncached."""
-        return await self._runs.is_served(script)
-
-    async def trace(self, script: Script, config: Mapping[str, str]) -> str:
-        """Return a digest of the conversation."""
-        return await self._once("trace", script, config, self._runs.trace)
-
-    async def hurried_trace(self, script: Script, config: Mapping[str, str]) -> str:
-        """Return a digest of the conversation where time passes before each request."""
-        return await self._once("hurried", script, config, self._runs.hurried_trace)
-
-    async def disturbs(self, script: Script, config: Mapping[str, str]) -> bool:
-        """Return whether the script affects other groups on the broker."""
-        return await self._is("disturbs", script, config, self._runs.disturbs)
-
-    async def trace_among_topics(self, script: Script, config: Mapping[str, str]) -> str:
-        """Return a digest of the conversation where other clients create topics."""
-        return await self._once("among topics", script, config, self._runs.trace_among_topics)
-
-    async def writes(self, script: Script, config: Mapping[str, str]) -> bool:
-        """Return whether the coordinator's log grows."""
-        return await self._is("writes", script, config, self._runs.writes)
-
-    async def left(self, script: Script, config: Mapping[str, str]) -> Left:
-        """Return the state in which the script leaves the broker."""
-        return Left(await self._once("left", script, config, self._runs.left))
-
-    async def _is(
-        self,
-        what: str,
-        script: Script,
-        config: Mapping[str, str],
-        run: Callable[[Script, Mapping[str, str]], Awaitable[bool]],
-    ) -> bool:
-        async def reported(script: Script, config: Mapping[str, str]) -> str:
-            return str(await run(script, config))
-
-        return await self._once(what, script, config, reported) == str(True)
-
-    async def _once(
-        self,
-        what: str,
-        script: Script,
-        config: Mapping[str, str],
-        run: Callable[[Script, Mapping[str, str]], Awaitable[str]],
-    ) -> str:
-        if script.id not in self._digests:
-            self._digests[script.id] = script.digest()
-        key = digest_of([what, self._digests[script.id], json.dumps(dict(config), sort_keys=True)])
-        if key not in self._known:
-            self._known[key] = await run(script, config)
-        return self._known[key]
-
-    def keep(self) -> None:
-        """Write the results to the cache file."""
-        self._known.keep()
-
-
-def is_known(profile: str) -> bool:
-    """Return whether the cache has any results of this code for a profile."""
-    return bool(KnownTexts(cache_file("packing", profile), code_digest()))
-
-
 def cache_file(subject: str, name: str) -> Path:
     """Return the file of this machine's cache with what is known of a subject."""
     return cache_directory().parent / subject / f"{name}.json"
-
-
-def cached(runs: ReferenceRuns, profile: str) -> RunCache:
-    """Return the runs of a profile with the results that are cached on this machine."""
-    return RunCache(runs, cache_file("packing", profile), code_digest())
 
 
 @cache

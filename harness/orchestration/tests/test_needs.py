@@ -66,3 +66,13 @@ def test_a_script_needs_what_a_group_is_not_or_cannot_be_configured_to(
     (found,) = asyncio.run(with_needs([script], replace(described("1000"), broker_config=STOCK)))
 
     assert found.broker_config == {**script.broker_config, **needed}
+
+
+def test_what_was_found_once_is_known_to_the_next_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KAFKA_CONFORMANCE_CACHE", str(tmp_path))
+    script = collect()[MINDS]
+    first = asyncio.run(with_needs([script], described("1000")))
+    monkeypatch.setattr("harness.orchestration.needs.is_alike", None)
+    assert asyncio.run(with_needs([script], described("1000"))) == first

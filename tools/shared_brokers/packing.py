@@ -1,24 +1,23 @@
 """Fewer brokers for the same scripts: runs on the reference, in virtual time, show which may share one.
 
 A script may run with properties that it did not ask for if its conversation on the reference is the same
-with them, to the millisecond. It keeps every value that it did ask for. Two scripts that ask for different
-values do not share a broker, since a fault of the target may occur with one value and not with the other.
+with them, to the millisecond. It keeps every value that it did ask for. Two
+scripts that ask for different values do not share a broker, since a fault of the target may occur with one
+value and not with the other.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from harness.orchestration.reference_runs import Left, ReferenceRuns
-from harness.orchestration.run_cache import RunCache
+from harness.orchestration.packings import may_not_be_usual
+from harness.orchestration.reference_runs import is_alike
 from harness.runner.broker_actions import acts_on_broker, minds_its_partition, takes_log_away
-from harness.runner.sharing import BROKERS_A_CONFIG, Packing, applies, asked_config
-from harness.scenario.script import Elapse, PauseAt, Script
+from harness.runner.sharing import BROKERS_A_CONFIG, Packing, asked_config
+from harness.scenario.script import PauseAt, Script
 from harness.targets.base.conformance import CHECK_INTERVAL, CONFORMANCE_CONFIG
-from harness.targets.base.interface import (
-    Breakpoint,
-    Capability,
-)
+from harness.targets.base.interface import Breakpoint, Capability
+from shared_brokers.proofs import Left, Proofs
 
 _COMMIT_TIMEOUT: Final[Mapping[str, str]] = {"offsets.commit.timeout.ms": "5000"}
 """A property that every writing script counts as asking for: on a busy machine, writes take long."""
@@ -49,65 +48,44 @@ class _Bin:
     """The properties of their brokers beyond those that every broker is given."""
 
 
-async def pack(
-    scripts: Sequence[Script], capabilities: frozenset[Capability], runs: RunCache, *, merges: bool = True
-) -> Packing:
-    """Find which scripts may share the brokers of a target.
+async def pack(scripts: Iterable[Script], runs: Proofs) -> Packing:
+    """Find which scripts may share brokers.
 
     Args:
-        scripts: the scripts of a run.
-        capabilities: the target's capabilities; scripts that are not applicable to it need no broker.
-        runs: runs on the reference, in the target's profile.
-        merges: whether scripts may run with properties that others asked for.
+        scripts: all scripts; those for clusters have one each.
+        runs: runs on the reference, in the profile of the brokers.
     """
-    if Capability.BROKER_CONFIG not in capabilities:
-        return Packing()
-    unusual = [script for script in scripts if applies(script, capabilities) and may_not_be_usual(script)]
-    not_served = frozenset([script.id for script in unusual if not await runs.is_served(script)])
-    packed = [script for script in unusual if script.id not in not_served]
+    chosen = [each for each in scripts if may_not_be_usual(each) and Capability.CLUSTER not in each.needs]
+    packed = [each for each in chosen if await runs.is_served(each)]
     writing = frozenset([script.id for script in packed if await _writes(script, runs)])
-    bins = await _bins(packed, writing, runs, merges=merges)
+    bins = await _bins(packed, writing, runs)
     lefts = {script.id: await _left(script, each.config, runs) for each in bins for script in each.scripts}
-    if merges:
-        await _spread_spoilers(bins, lefts, writing, runs)
+    await _spread_spoilers(bins, lefts, writing, runs)
     configs = {script.id: each.config for each in bins for script in each.scripts}
     return Packing(
         configs=configs,
         alone=frozenset([each.id for each in packed if await _is_alone(each, configs[each.id], runs)]),
         to_clear=frozenset(name for name, left in lefts.items() if left is Left.TO_CLEAR),
         final=frozenset(name for name, left in lefts.items() if left is Left.SPOILT),
-        not_served=not_served,
     )
 
 
-async def _writes(script: Script, runs: RunCache) -> bool:
+async def _writes(script: Script, runs: Proofs) -> bool:
     """Return whether a script writes to the log, or asks for a property that can make a write fail."""
     asked = asked_config(script)
     return bool(asked.keys() & _ABOUT_WRITES) or await runs.writes(script, asked)
 
 
-def may_not_be_usual(script: Script) -> bool:
-    """Return whether a script may need another broker than the usual one that most scripts share."""
-    return bool(asked_config(script)) or acts_on_broker(script) or takes_log_away(script)
-
-
-async def _is_alone(script: Script, config: Mapping[str, str], runs: RunCache) -> bool:
+async def _is_alone(script: Script, config: Mapping[str, str], runs: Proofs) -> bool:
     """Return whether a script needs a broker alone; scripts that act on a broker share it with their like."""
     if acts_on_broker(script):
         return False
     if _limits_others(config):
         return True
-    return await runs.disturbs(script, config) or await minds_topics(script, config, runs)
+    return await runs.disturbs(script, config) or await runs.minds_topics(script, config)
 
 
-async def minds_topics(script: Script, config: Mapping[str, str], runs: RunCache | ReferenceRuns) -> bool:
-    """Return whether a script's conversation changes if other clients create topics while it waits."""
-    if not any(isinstance(step, Elapse) for step in script.steps):
-        return False
-    return await runs.trace_among_topics(script, config) != await runs.trace(script, config)
-
-
-async def _left(script: Script, config: Mapping[str, str], runs: RunCache) -> Left:
+async def _left(script: Script, config: Mapping[str, str], runs: Proofs) -> Left:
     if not acts_on_broker(script) and not await runs.disturbs(script, config):
         return Left.CLEAN
     left = await runs.left(script, config)
@@ -117,7 +95,7 @@ async def _left(script: Script, config: Mapping[str, str], runs: RunCache) -> Le
 
 
 async def _spread_spoilers(
-    bins: Sequence[_Bin], lefts: dict[str, Left], writing: frozenset[str], runs: RunCache
+    bins: Sequence[_Bin], lefts: dict[str, Left], writing: frozenset[str], runs: Proofs
 ) -> None:
     """Move scripts that spoil their broker to bins that have no such script, if their own has too many.
 
@@ -145,9 +123,7 @@ async def _spread_spoilers(
                     break
 
 
-async def _bins(
-    scripts: Iterable[Script], writing: frozenset[str], runs: RunCache, *, merges: bool
-) -> list[_Bin]:
+async def _bins(scripts: Iterable[Script], writing: frozenset[str], runs: Proofs) -> list[_Bin]:
     """Put scripts that ask for the same properties into one bin, and merge bins, the largest first.
 
     Scripts that ask for nothing come last, one by one: one that notices a property then keeps no bins apart.
@@ -159,13 +135,13 @@ async def _bins(
     bins: list[_Bin] = []
     for config, some in sorted(alike.items(), key=lambda item: (-len(item[1]), item[0])):
         one = _Bin(scripts=some, asked=_asked(some, writing), config=dict(config))
-        if not merges or not await _joins(one, bins, runs):
+        if not await _joins(one, bins, runs):
             bins.append(one)
-    left = [one for one in asking_nothing if not merges or not await _fits(one, bins, writing, runs)]
+    left = [one for one in asking_nothing if not await _fits(one, bins, writing, runs)]
     return [*bins, _Bin(scripts=left, asked=_asked(left, writing))] if left else bins
 
 
-async def _fits(script: Script, bins: Sequence[_Bin], writing: frozenset[str], runs: RunCache) -> bool:
+async def _fits(script: Script, bins: Sequence[_Bin], writing: frozenset[str], runs: Proofs) -> bool:
     """Put a script into the largest bin whose properties it does not notice; return whether there is one."""
     one = _Bin(scripts=[script], asked=_asked([script], writing))
     for other in sorted(bins, key=lambda each: -len(each.scripts)):
@@ -188,7 +164,7 @@ def _asked(scripts: Sequence[Script], writing: frozenset[str]) -> Mapping[str, s
     return asked
 
 
-async def _joins(one: _Bin, bins: Iterable[_Bin], runs: RunCache) -> bool:
+async def _joins(one: _Bin, bins: Iterable[_Bin], runs: Proofs) -> bool:
     """Move a bin's scripts to the first that can share its configuration; return whether there is one."""
     for other in bins:
         if _conflict(one, other):
@@ -225,20 +201,8 @@ def _pauses_at_dead(script: Script) -> bool:
     return any(isinstance(step, PauseAt) and step.point == Breakpoint.DEAD for step in script.steps)
 
 
-async def _all_alike(scripts: Iterable[Script], config: Mapping[str, str], runs: RunCache) -> bool:
+async def _all_alike(scripts: Iterable[Script], config: Mapping[str, str], runs: Proofs) -> bool:
     for script in scripts:
         if not await is_alike(script, config, runs):
             return False
     return True
-
-
-async def is_alike(script: Script, config: Mapping[str, str], runs: RunCache) -> bool:
-    """Return whether a script's conversation under a configuration equals the one under its own."""
-    own = asked_config(script)
-    if own == config:
-        return True
-    if await runs.trace(script, config) != await runs.trace(script, own):
-        return False
-    if CHECK_INTERVAL in own or CHECK_INTERVAL not in config:
-        return True
-    return await runs.hurried_trace(script, config) == await runs.hurried_trace(script, own)
