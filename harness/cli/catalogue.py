@@ -1,7 +1,7 @@
 """`list` and `explain`: show scenarios, clauses and behaviours without running anything."""
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,7 +18,7 @@ from harness.results.client_impact import client_impact
 from harness.results.exit_code import ExitCode
 from harness.scenario.behaviours import load_behaviours
 from harness.scenario.clauses import load_clauses
-from harness.scenario.crossings import Blank, lines, load_blanks, reasons
+from harness.scenario.crossings import TABLES, Blank, Cell, load_blanks, reasons
 from harness.scenario.crossings import crossings as find_crossings
 from harness.scenario.registry import collect
 from harness.scenario.script import Script, script_to_json, step_text
@@ -104,11 +104,27 @@ def _list_crossings(scripts: Iterable[Script], blanks: Sequence[Blank], *, as_js
     found = find_crossings(scripts)
     why = reasons(found, blanks)
     if not as_json:
-        typer.echo("\n".join(lines(found, blanks)))
+        typer.echo("\n".join(crossing_lines(found, blanks)))
         return
     cells = ((cell, ids, why.get(cell)) for cell, ids in found.items())
     rows = ({**cell._asdict(), "shown_by": ids, "blank": blank and blank.why} for cell, ids, blank in cells)
     typer.echo(json.dumps([*rows], indent=2, ensure_ascii=False))
+
+
+def crossing_lines(found: Mapping[Cell, Sequence[str]], blanks: Sequence[Blank]) -> Iterator[str]:
+    """Yield the tables: how many scripts show each crossing, or the letter of a blank's reason."""
+    why = reasons(found, blanks)
+    shown = {cell: str(len(ids)) for cell, ids in found.items()}
+    shown |= {cell: "-" if each is None else each.kind[0] for cell, each in why.items()}
+    for table, (rows, columns) in TABLES.items():
+        yield "".join((f"{table:<25}", *(f"{each:>9}" for each in columns)))
+        for row in rows:
+            cells = (shown[Cell(table, row, column)] for column in columns)
+            yield "".join((f"{row:<25}", *(f"{each:>9}" for each in cells)))
+        yield ""
+    blank = sum(each is None for each in why.values())
+    yield "c: Kafka cannot get there, n: no target can show it, s: same code as elsewhere"
+    yield f"{len(found) - len(why)} shown, {len(why) - blank} with a reason, {blank} blank"
 
 
 def _list_clauses(clauses: Iterable[Clause], patterns: Sequence[str], *, as_json: bool) -> None:

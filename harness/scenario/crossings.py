@@ -259,19 +259,3 @@ def reasons(found: Mapping[Cell, Sequence[str]], blanks: Sequence[Blank]) -> Map
         for cell, ids in found.items()
         if not ids
     }
-
-
-def lines(found: Mapping[Cell, Sequence[str]], blanks: Sequence[Blank]) -> Iterator[str]:
-    """Yield the tables: how many scripts show each crossing, or the letter of a blank's reason."""
-    why = reasons(found, blanks)
-    shown = {cell: str(len(ids)) for cell, ids in found.items()}
-    shown |= {cell: "-" if each is None else each.kind[0] for cell, each in why.items()}
-    for table, (rows, columns) in TABLES.items():
-        yield "".join((f"{table:<25}", *(f"{each:>9}" for each in columns)))
-        for row in rows:
-            cells = (shown[Cell(table, row, column)] for column in columns)
-            yield "".join((f"{row:<25}", *(f"{each:>9}" for each in cells)))
-        yield ""
-    blank = sum(each is None for each in why.values())
-    yield "c: Kafka cannot get there, n: no target can show it, s: same code as elsewhere"
-    yield f"{len(found) - len(why)} shown, {len(why) - blank} with a reason, {blank} blank"

@@ -121,14 +121,14 @@ def offsets_of_share_groups_are_described(conversation: Conversation) -> None:
 def a_pending_offset_makes_only_its_group_unstable(conversation: Conversation) -> None:
     """OffsetFetch v8 with require_stable finds only the group with a pending offset unstable."""
     ana = pending(conversation).actor
-    other = conversation.group("other")
+    first, last = conversation.group("first"), conversation.group("last")
     topics: Value = ({"name": "orders", "partition_indexes": (0,)},)
 
-    wanted: Value = tuple({"group_id": each, "topics": topics} for each in (MAIN, other))
+    wanted: Value = tuple({"group_id": each, "topics": topics} for each in (first, MAIN, last))
     ana.sends(ask.request("OffsetFetch", 8, groups=wanted, require_stable=True))
     entries: list[Pattern] = [
         {"group_id": each, "topics": ({"partitions": ({"error_code": error},)},)}
-        for each, error in ((MAIN, "UNSTABLE_OFFSET_COMMIT"), (other, "NONE"))
+        for each, error in ((first, "NONE"), (MAIN, "UNSTABLE_OFFSET_COMMIT"), (last, "NONE"))
     ]
     ana.receives(expect.response("OffsetFetch", groups=in_any_order(*entries)))
 
@@ -137,17 +137,16 @@ def a_pending_offset_makes_only_its_group_unstable(conversation: Conversation) -
 def members_are_checked_group_by_group(conversation: Conversation) -> None:
     """OffsetFetch v9 of several groups checks the member that each entry names in that entry's group."""
     ana, _ = sole_member(conversation)
-    other = conversation.group("other")
-    bob = conversation.member("bob")
-    bob.enters(group_id=other)
+    first, last = conversation.group("first"), conversation.group("last")
+    for name, group in (("bob", first), ("eve", last)):
+        conversation.member(name).enters(group_id=group)
     topics: Value = ({"name": "orders", "partition_indexes": (0,)},)
 
     wanted: Value = tuple(
         {"group_id": each, "member_id": ana.member_id, "member_epoch": ana.epoch, "topics": topics}
-        for each in (MAIN, other)
+        for each in (first, MAIN, last)
     )
     ana.sends(ask.request("OffsetFetch", 9, groups=wanted))
-    entries = in_any_order(
-        {"group_id": MAIN, "error_code": "NONE"}, {"group_id": other, "error_code": "UNKNOWN_MEMBER_ID"}
-    )
+    unknown: list[Pattern] = [{"group_id": each, "error_code": "UNKNOWN_MEMBER_ID"} for each in (first, last)]
+    entries = in_any_order({"group_id": MAIN, "error_code": "NONE"}, *unknown)
     ana.receives(expect.response("OffsetFetch", groups=entries))

@@ -102,3 +102,23 @@ def test_doctor_with_a_broken_suite_names_it(
     code, out = reported(monkeypatch, capsys, "doctor", "--suites", "no_such_suites")
     assert code == ExitCode.UNAVAILABLE
     assert "✗ suites" in " ".join(out.split())
+
+
+def test_crossings_fit_a_terminal_and_none_is_blank(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out = reported(monkeypatch, capsys, "list", "--crossings")
+    lines = out.splitlines()
+
+    assert code == ExitCode.EXPECTED
+    assert max(map(len, lines)) <= 80
+    assert "session, simple                  c        c        c        c" in lines
+    assert lines[-1].endswith(", 0 blank")
+
+
+def test_crossings_as_json_name_their_scenarios_or_why_there_is_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out = reported(monkeypatch, capsys, "list", "--crossings", "--json")
+
+    assert all(bool(each["shown_by"]) is (each["blank"] is None) for each in json.loads(out))

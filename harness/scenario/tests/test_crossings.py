@@ -3,7 +3,7 @@ from fnmatch import fnmatchcase
 import pytest
 
 from harness.scenario import Capability, Conversation, ask, expect, scenario
-from harness.scenario.crossings import Blank, Cell, crossings, lines, load_blanks, reasons
+from harness.scenario.crossings import Cell, crossings, load_blanks, reasons
 from harness.scenario.registry import record
 from harness.tests.completed_runs import catalogue
 
@@ -35,14 +35,3 @@ def test_a_crossing_is_shown_if_somebody_asks_afterwards(*, is_observed: bool) -
 
     assert found[GONE_AFTER_RESTART] == (["mine/group/deleted"] if is_observed else [])
     assert not found[Cell("removals", "group deleted, classic", "restart")]
-
-
-def test_tables_show_numbers_letters_of_reasons_and_dashes() -> None:
-    found = {cell: ids and ["a"] for cell, ids in crossings(catalogue().values()).items()}
-    blank = Blank(cells=("deadlines/session, simple/*",), kind="cannot", method="A#b", why="it has none")
-    printed = list(lines(found, (blank,)))
-
-    assert max(map(len, printed)) <= 80
-    assert "session, simple                  c        c        c        c" in printed
-    assert "session, classic                 1        1        1        1" in printed
-    assert ", 4 with a reason, " in printed[-1]
