@@ -65,18 +65,6 @@ def test_a_topic_is_not_taken_away_before_4_2() -> None:
     assert built(MEMBER, None, release="4.1") == MEMBER
 
 
-def test_a_member_that_has_given_a_topic_up_already_stays_stable() -> None:
-    member = built(MEMBER, ((T, (0,)),))
-
-    assert member == replace(MEMBER, previous_member_epoch=5, assigned_partitions={T: {0: 5}})
-
-
-def test_a_member_that_subscribes_to_all_that_it_has_stays_as_it_is() -> None:
-    member = replace(MEMBER, subscribed_topic_names=frozenset({"t", "u"}))
-
-    assert built(member, None) == member
-
-
 @pytest.mark.parametrize("assigned", [MEMBER.assigned_partitions, {}])
 def test_a_member_that_subscribes_to_nothing_loses_all(assigned: AssignedPartitions) -> None:
     nothing = replace(MEMBER, subscribed_topic_names=frozenset(), assigned_partitions=assigned)
@@ -91,29 +79,6 @@ def test_a_member_that_subscribes_to_nothing_loses_all(assigned: AssignedPartiti
 
 REVOKING = replace(MEMBER, state=MemberState.UNREVOKED_PARTITIONS, partitions_pending_revocation={V: {0: 5}})
 """It still has to give up a topic."""
-
-
-def test_a_topic_is_taken_away_from_a_member_that_gives_up_another() -> None:
-    member = built(REVOKING, None)
-
-    assert member.state is MemberState.UNREVOKED_PARTITIONS
-    assert member.assigned_partitions == {T: {0: 5}}
-    assert member.partitions_pending_revocation == {V: {0: 5}, U: {1: 5}}
-
-
-def test_partitions_of_one_topic_are_given_up_together() -> None:
-    member = replace(REVOKING, partitions_pending_revocation={U: {0: 4}})
-
-    assert built(member, None).partitions_pending_revocation == {U: {0: 4, 1: 5}}
-
-
-@pytest.mark.parametrize(("names", "assigned"), [({"t", "u"}, MEMBER.assigned_partitions), (set(), {})])
-def test_a_member_that_gives_up_all_that_it_must_is_left_alone(
-    names: set[str], assigned: AssignedPartitions
-) -> None:
-    member = replace(REVOKING, subscribed_topic_names=frozenset(names), assigned_partitions=assigned)
-
-    assert built(member, None) == member
 
 
 @pytest.mark.parametrize(("release", "epoch"), [("4.0", 6), ("4.1", 6), ("4.2", 5), ("4.4", 5)])
