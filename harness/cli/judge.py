@@ -187,7 +187,7 @@ def _checked(folders: Sequence[RunFolder], writer: Writer) -> list[ExitCode]:
         kind = run_kind(folder.path)
         if kind in (RunKind.CLIENTS, RunKind.SOAK):
             continue  # Clients were checked as they ended.
-        if kind is RunKind.TAP and folder.read_footer() is None:
+        if kind is not RunKind.SUITES and folder.read_footer() is None:
             writer.say(f"{folder.path}: {_NO_END}")
             continue
         refuse_cut_short(folder)

@@ -1,5 +1,7 @@
 """What tools are answered, as live brokers of 3.9.2 and 4.4.0 answered them."""
 
+from typing import Any
+
 import pytest
 
 from reference_coordinator.core.errors import Errors
@@ -14,6 +16,7 @@ from reference_coordinator.tests.wire_tools import (
     alter,
     create,
     described,
+    places,
     values,
 )
 
@@ -205,3 +208,30 @@ def test_transactions_are_listed_and_described(client: WireClient) -> None:
     assert [(each.topic, each.partitions) for each in known.topics] == [("orders", (0, 1))]
     assert unknown.error_code == Errors.TRANSACTIONAL_ID_NOT_FOUND
     assert nameless.error_code == Errors.INVALID_REQUEST
+
+
+@pytest.mark.parametrize(
+    ("assignments", "error"),
+    [
+        (places((0, (1,)), (1, (1,)), (2, (1,))), Errors.NONE),
+        (places((0, (1,)), (2, (1,))), Errors.INVALID_REPLICA_ASSIGNMENT),
+        (places((0, (9,))), Errors.INVALID_REPLICA_ASSIGNMENT),
+        (places((0, (1, 1))), Errors.INVALID_REPLICA_ASSIGNMENT),
+        (places((0, ())), Errors.INVALID_REPLICA_ASSIGNMENT),
+        (places((0, (1,)), (0, (1,))), Errors.INVALID_REPLICA_ASSIGNMENT),
+    ],
+)
+def test_a_topic_may_be_assigned_by_hand(
+    client: WireClient, assignments: tuple[dict[str, Any], ...], error: Errors
+) -> None:
+    created = create(client, assignments=assignments)
+
+    assert created.error_code == error
+    assert created.num_partitions == (len(assignments) if error is Errors.NONE else -1)
+
+
+def test_an_assignment_by_hand_leaves_numbers_out(client: WireClient) -> None:
+    by_hand = places((0, (1,)))
+
+    assert create(client, assignments=by_hand, num_partitions=1).error_code == Errors.INVALID_REQUEST
+    assert create(client, assignments=by_hand, replication_factor=1).error_code == Errors.INVALID_REQUEST
