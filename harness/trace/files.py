@@ -434,7 +434,10 @@ class _naming:  # noqa: N801 - reads as a verb where it is used
 
 
 def _without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    return member.replace(uid=0, gid=0, uname="", gname="", deep=False)
+    # `TarInfo.replace` came with Python 3.11.4.
+    member.uid = member.gid = 0
+    member.uname = member.gname = ""
+    return member
 
 
 def _pretty(content: object) -> str:
