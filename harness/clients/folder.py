@@ -95,7 +95,7 @@ class ClientsFolder(ClientsFiles):
             self._write(self.footer_json, {"ended": f"{TARGET_LOST}{error}"})
             raise
         finally:
-            self.pack_logs()
+            self.pack()
         self._write(self.footer_json, {"ended": ENDED_COMPLETE})
 
     def _write(self, path: Path, data: Mapping[str, object]) -> None:

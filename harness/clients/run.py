@@ -133,7 +133,7 @@ def _again(plan: ClientsPlan, folder: ClientsFolder, tell: Tell) -> Again:
             tell(", ".join(sorted(specs)), Lasting(f"attempt {number} is left out: {error}"))
             return ()
         finally:
-            again_folder.pack_logs()
+            again_folder.pack()
         return [each for each in judged if each.place in wanted]
 
     return again

@@ -97,7 +97,7 @@ def orchestrate(plan: RunPlan, watcher: Watcher, cluster: Cluster | None = None)
         driven = driven if is_whole else replace(driven, ended=ENDED_INTERRUPTED)
     footer = _footer(plan, folder, driven)
     folder.write_footer(footer)
-    folder.pack_logs()
+    folder.pack()
     with timed(times_s, "judged"):
         checked = judge_run(
             folder,

@@ -65,7 +65,7 @@ async def drive(plan: RacesPlan, tell: Tell) -> RacesFolder:
         for target in plan.targets:
             await _drive_target(plan, target, folder, tell)
     finally:
-        folder.pack_logs()
+        folder.pack()
     return folder
 
 

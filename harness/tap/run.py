@@ -206,7 +206,7 @@ def finish(folder: RunFolder, *, ended: str, drive_ms: float = 0.0) -> TappedRun
                 conversations.add(event.scenario_id)
         refusals += checker.refusals
     keep(folder, found)
-    folder.pack_logs()
+    folder.pack()
     footer = RunFooter(
         run_id=header.run_id,
         finished_at=datetime.now(UTC).isoformat(timespec="milliseconds"),

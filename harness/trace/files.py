@@ -57,8 +57,8 @@ _SCENARIO_ID: Final = re.compile(rb'"scenario_id": "([^"\\]*)"')  # what an even
 _ATTEMPT: Final = "attempt-"
 _LOGS: Final = "logs.tar.zst"
 _CHECKED: Final[Mapping[int, int]] = {zstd.CompressionParameter.checksum_flag: 1}
-_WHOLE_LEVEL: Final = 9
-"""How hard zstd tries with a file that is written once; a higher level takes longer than it saves."""
+_WHOLE: Final[Mapping[int, int]] = {**_CHECKED, zstd.CompressionParameter.compression_level: 9}
+"""How a file is compressed that is written once; a higher level takes longer than it saves."""
 
 
 def attempt_name(target: str, number: int) -> str:
@@ -136,9 +136,7 @@ def write_whole(path: Path, text: str) -> None:
     """Write a file, compressed if its name says so; readers always see all of it, or its previous content."""
     content = text.encode("utf-8", errors="replace")
     if path.suffix == COMPRESSED:
-        content = zstd.compress(
-            content, options={**_CHECKED, zstd.CompressionParameter.compression_level: _WHOLE_LEVEL}
-        )
+        content = zstd.compress(content, options=_WHOLE)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
@@ -148,6 +146,19 @@ def write_whole(path: Path, text: str) -> None:
     except OSError:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+def _compress_whole(path: Path) -> None:
+    """Compress a file anew that grew line by line; it gets half as large. What is damaged stays."""
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        with unfinished.open("wb") as file, zstd.ZstdFile(file, "w", options=_WHOLE) as packer:
+            for block in blocks_of(path):
+                packer.write(block)
+    except TraceError:
+        unfinished.unlink()
+    else:
+        unfinished.replace(path)
 
 
 def write_records(path: Path, records: "Iterable[DataclassInstance]") -> None:
@@ -283,11 +294,13 @@ class RunFolder:
         return self.of_target(target) / "events.jsonl.zst"
 
     def logs(self, target: str) -> Path:
-        """The folder to which the target's brokers log; `pack_logs` archives it."""
+        """The folder to which the target's brokers log; `pack` archives it."""
         return self.record / "logs" / target
 
-    def pack_logs(self) -> None:
-        """Move the logs of brokers that have ended into one archive, beside the folder in which they were."""
+    def pack(self) -> None:
+        """Compress what grew as a whole: each trace, and the logs of brokers, which become one archive."""
+        for trace in (self.record / "traces").rglob("events.jsonl.zst"):
+            _compress_whole(trace)
         logs = self.record / "logs"
         if not logs.is_dir():
             return
@@ -295,7 +308,7 @@ class RunFolder:
         unfinished = archive.with_name(f".{archive.name}.unfinished")
         with (
             unfinished.open("wb") as file,
-            zstd.ZstdFile(file, "w", level=_WHOLE_LEVEL) as packer,
+            zstd.ZstdFile(file, "w", options=_WHOLE) as packer,
             tarfile.open(fileobj=packer, mode="w|") as members,
         ):
             for path in sorted(each for each in logs.rglob("*") if each.is_file()):

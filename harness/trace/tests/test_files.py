@@ -120,12 +120,12 @@ def test_what_inflates_without_end_is_refused_before_it_fills_memory(tmp_path: P
 
 def test_the_logs_of_a_run_become_one_archive_that_tar_reads(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path, "run-1")
-    folder.pack_logs()
+    folder.pack()
     assert not list(folder.record.iterdir())
     log = folder.logs("kafka-3.9.2") / "broker-0" / "server.log"
     log.parent.mkdir(parents=True)
     log.write_text("started")
-    folder.pack_logs()
+    folder.pack()
     assert [path.name for path in folder.record.iterdir()] == ["logs.tar.zst"]
     assert logs_of(folder) == {"logs/kafka-3.9.2/broker-0/server.log": b"started"}
 
