@@ -95,8 +95,8 @@ def of_few_brokers(version: str) -> list[str]:
         (SCALA, False, 7),
         (NEWEST, False, 7),
         pytest.param(SCALA, True, 10, marks=pytest.mark.release),
-        pytest.param(JAVA, True, 12, marks=pytest.mark.release),
-        pytest.param(NEWEST, True, 12, marks=pytest.mark.release),
+        pytest.param(JAVA, True, 16, marks=pytest.mark.release),
+        pytest.param(NEWEST, True, 13, marks=pytest.mark.release),
     ],
 )
 def test_suites_with_real_brokers_are_as_expected(
