@@ -21,7 +21,13 @@ from shared_brokers.proofs import Left, Proofs
 
 _COMMIT_TIMEOUT: Final[Mapping[str, str]] = {"offsets.commit.timeout.ms": "5000"}
 """A property that every writing script counts as asking for: on a busy machine, writes take long."""
-_ABOUT_WRITES: Final = frozenset({"message.max.bytes", "min.insync.replicas", *_COMMIT_TIMEOUT})
+_SIZE_LIMIT: Final = "message.max.bytes"
+_ABOUT_WRITES: Final = frozenset({_SIZE_LIMIT, "min.insync.replicas", *_COMMIT_TIMEOUT})
+_UNCOMPRESSED: Final[Mapping[str, str]] = {"offsets.topic.compression.codec": "0"}
+"""A property that whoever asks for a limit of the size of records counts as asking for.
+
+What is compressed fits; the reference measures records without compressing them.
+"""
 _ONE_PARTITION: Final[Mapping[str, str]] = {
     "offsets.topic.num.partitions": CONFORMANCE_CONFIG["offsets.topic.num.partitions"]
 }
@@ -160,6 +166,8 @@ def _asked(scripts: Sequence[Script], writing: frozenset[str]) -> Mapping[str, s
     for script in scripts:
         if minds_its_partition(script):
             asked |= _ONE_PARTITION
+        if _SIZE_LIMIT in script.broker_config:
+            asked |= _UNCOMPRESSED
         asked |= script.broker_config
     return asked
 

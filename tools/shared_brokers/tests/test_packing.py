@@ -118,6 +118,9 @@ def test_scripts_that_ask_for_nothing_go_where_they_notice_nothing() -> None:
 def test_two_values_of_one_property_are_never_one_broker() -> None:
     scripts = [script(f"s{size}", is_nobody, {"group.max.size": size}) for size in ("2", "3")]
     assert len(brokers_of(*scripts)) == 2
+    asked = {"message.max.bytes": "9000"}, {"offsets.topic.compression.codec": "1"}
+    scripts = [script(next(iter(each)), is_nobody, each) for each in asked]
+    assert len(brokers_of(*scripts)) == 2, "what is compressed fits"
 
 
 PARTITIONS = "offsets.topic.num.partitions"
