@@ -90,7 +90,7 @@ def _judge(folder: RacesFolder, writer: Writer) -> ExitCode:
     run = folder.read_plan()
     write_report(folder.path, run, verdicts)
     printing = partial(print_verdicts, run=run, verdicts=verdicts)
-    writer.say_beginning(printing, rest="summary.md has them all", keep=_KEPT)
+    writer.say_beginning(printing, rest="index.html has them all", keep=_KEPT)
     missing = _not_run(run, folder.all_headers(), verdicts)
     writer.say_some([[plain(line)] for line in missing], rest="all were cut short", keep=1)
     writer.say(f"Races: {folder.path}")

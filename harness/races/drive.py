@@ -8,14 +8,13 @@ from random import Random
 from typing import Final
 
 from harness.races.history import History, RacedExchange
-from harness.races.plan import RoundBatch, Strand, requests_of
+from harness.races.plan import RoundBatch, requests_of
 from harness.races.round_runner import Lines, RoundRunner, now_ms
 from harness.scenario.errors import UnboundReferenceError
 from harness.scenario.script import Send
-from harness.targets.base.interface import BrokerSession, Connection, ConnectionLost, NoAnswer
+from harness.targets.base.interface import BrokerSession, Connection
 from harness.targets.external.namespace import TopicNames
-from harness.wire.codec import Fields, FieldValue, decode_response, encode_request
-from harness.wire.errors import MalformedResponse
+from harness.wire.codec import Fields, FieldValue, encode_request
 
 PATIENCE_MS: Final = 2_000.0
 _QUIET_MS: Final = 150.0
@@ -88,22 +87,16 @@ class Driver:
 
     async def _together(
         self,
-        shared: Sequence[tuple[RoundRunner, Strand]],
+        shared: Sequence[tuple[RoundRunner, Send, int]],
         fillers: tuple[str, ...],
         lines: Lines,
         chance: Random,
     ) -> "_Together":
         """Return the single request for the groups of all rounds and the fillers, ready to be sent."""
-        sends = [
-            (conversation, requests_of(strand.steps)[0], strand.delay_us) for conversation, strand in shared
-        ]
-        parts = [
-            (conversation, send, conversation.note(send, is_rival=True)) for conversation, send, _ in sends
-        ]
-        groups = [conversation.group_id for conversation, _ in shared]
-        groups += fillers
+        parts = [(each, send, each.note(send, is_rival=True)) for each, send, _ in shared]
+        groups = [*(each.group_id for each, _, _ in shared), *fillers]
         chance.shuffle(groups)
-        _, example, delay_us = chance.choice(sends)
+        _, example, delay_us = chance.choice(shared)
         frame = encode_request(
             example.api,
             example.api_version,
@@ -119,15 +112,16 @@ class Driver:
     ) -> list[Coroutine[object, object, None]]:
         """Return all rivals of a cohort, ready to be started at once."""
         ready: list[Coroutine[object, object, None]] = []
-        shared: list[tuple[RoundRunner, Strand]] = []
+        shared: list[tuple[RoundRunner, Send, int]] = []
         for conversation in conversations:
             for strand in conversation.round.strands:
+                send = requests_of(strand.steps)[0]
                 if strand.is_shared:
-                    shared.append((conversation, strand))
+                    shared.append((conversation, send, strand.delay_us))
                     continue
                 with suppress(UnboundReferenceError):
-                    first = await conversation.ready(requests_of(strand.steps)[0], is_rival=True)
-                    ready.append(conversation.race(strand, *first))
+                    first = await conversation.ready(send, is_rival=True)
+                    ready.append(conversation.race(strand, first))
         if shared:
             chance = Random(cohort.shuffle_seed)  # noqa: S311 - what a seed decides is to be made again, not secret
             together = await self._together(shared, fillers, lines, chance)
@@ -156,17 +150,10 @@ class _Together:
         for _, _, asked in self.parts:
             asked.asked_ms = asked_ms
         await self.line.send(self.frame)
-        _, example, _ = self.parts[0]
-        try:
-            answer = await self.line.receive(timeout_ms=patience_ms)
-            answered_ms = now_ms()
-            fields = decode_response(example.api, example.api_version, answer.payload).fields
-        except (NoAnswer, ConnectionLost, MalformedResponse) as error:
-            for _, _, asked in self.parts:
-                asked.fault = str(error)
-            await self.line.close()
+        reported = await self.lines.answer(self.line, [asked for *_, asked in self.parts], patience_ms)
+        if reported is None:
             return
-        self.lines.give_back(self.line)
+        fields, answered_ms = reported
         for conversation, send, asked in self.parts:
             conversation.learn(send, asked, _concerning(fields, conversation.group_id), answered_ms)
 

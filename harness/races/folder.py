@@ -1,7 +1,7 @@
 """The files of a run of races.
 
 RUN/run.json                  RunRecord
-RUN/summary.md, index.html    the results for people
+RUN/index.html                the results for people
 RUN/record/judgement.json     the judgement of the histories, which can be repeated
 RUN/record/logs.tar.zst       the brokers' logs
 RUN/record/traces/TARGET/     of each target:

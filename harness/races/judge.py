@@ -2,16 +2,14 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf
 from typing import Final
 
 from harness.races.catalogue import RACES, Race
-from harness.races.explore import Outcome, allowed_outcomes
 from harness.races.history import History
 from harness.races.known import known_finding
-from harness.races.outcomes import NO_ANSWER, label, outcome_of
-from harness.races.plan import make_round
+from harness.races.outcomes import label, outcome_of
 from harness.races.search import Explanation, SearchOutcome, explain
 from harness.races.specification import MachineFactory
 
@@ -89,8 +87,6 @@ class Verdict:
     findings: Mapping[str, int]
     outcomes: Mapping[str, Mapping[str, int]]
     """The outcomes of the rivals: label to outcome to frequency, most frequent first."""
-    not_observed: tuple[Outcome, ...]
-    """Outcomes that the reference allows, with about two rivals at a time, and that did not occur."""
     counterexamples: tuple[Counterexample, ...]
 
     @property
@@ -118,7 +114,6 @@ def judge(
     specification: MachineFactory,
     *,
     target: str,
-    seed: int,
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[Verdict, ...]:
     """Judge all rounds of one target, race by race."""
@@ -130,14 +125,11 @@ def judge(
     for race in RACES:
         if race.name in by_race:
             progress(f"judging {race.name}")
-            verdict = _judge_race(race, by_race[race.name], judge_of_all, target=target, seed=seed)
-            verdicts.append(verdict)
+            verdicts.append(_judge_race(race, by_race[race.name], judge_of_all, target=target))
     return tuple(verdicts)
 
 
-def _judge_race(
-    race: Race, histories: Sequence[History], judge_of_all: _Judge, *, target: str, seed: int
-) -> Verdict:
+def _judge_race(race: Race, histories: Sequence[History], judge_of_all: _Judge, *, target: str) -> Verdict:
     findings: Counter[str] = Counter()
     counterexamples: list[Counterexample] = []
     for history in histories:
@@ -152,16 +144,13 @@ def _judge_race(
         findings[example.finding] += 1
         if example.finding not in [each.finding for each in counterexamples if each.meaning]:
             counterexamples.append(example)
-    outcomes = _outcomes(histories)
-    met = {(what, became) for what, counts in outcomes.items() for became in counts}
     return Verdict(
         race=race.name,
         title=race.title,
         target=target,
         rounds=len(histories),
         findings=dict(findings.most_common()),
-        outcomes=outcomes,
-        not_observed=tuple(sorted(_allowed(race, judge_of_all.specification, seed=seed) - met)),
+        outcomes=_outcomes(histories),
         counterexamples=tuple(counterexamples),
     )
 
@@ -187,12 +176,3 @@ def _outcomes(histories: Sequence[History]) -> Mapping[str, Mapping[str, int]]:
             if each.is_rival:
                 counts[label(each.api, each.request)][outcome_of(each)] += 1
     return {what: dict(counts[what].most_common()) for what in sorted(counts)}
-
-
-def _allowed(race: Race, specification: MachineFactory, *, seed: int) -> frozenset[Outcome]:
-    """Return the outcomes that the reference allows the fixed rivals, with one other rival at a time."""
-    found: set[Outcome] = set()
-    for move in race.sometimes:
-        alone = replace(race, always=(*race.always, move), sometimes=())
-        found |= allowed_outcomes(specification, make_round(alone, number=0, seed=seed))
-    return frozenset(each for each in found if each[1] != NO_ANSWER)

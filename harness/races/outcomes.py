@@ -5,7 +5,7 @@ from typing import Final
 
 from harness.invariants.exchange import Exchange, Fields
 
-NO_ANSWER = "no answer"
+_NO_ANSWER: Final = "no answer"
 _HEARTBEATS: Final[Mapping[object, str]] = {
     0: "ConsumerGroupHeartbeat (join)",
     -1: "ConsumerGroupHeartbeat (leave)",
@@ -29,10 +29,11 @@ def label(api: str, request: Fields) -> str:
             return api
 
 
-def outcome(api: str, answer: Fields | None) -> str:
+def outcome_of(operation: Exchange) -> str:
     """Return the outcome of an operation: its first error, or else the state or offset it read."""
+    api, answer = operation.api, operation.answer
     if answer is None:
-        return NO_ANSWER
+        return _NO_ANSWER
     error = next((code for code in _values(answer, "error_code") if code != "NONE"), None)
     if error is not None:
         return error
@@ -42,11 +43,6 @@ def outcome(api: str, answer: Fields | None) -> str:
         offset = next(_values(answer, "committed_offset"), "-1")
         return "no offset" if offset == "-1" else f"offset {offset}"
     return "NONE"
-
-
-def outcome_of(operation: Exchange) -> str:
-    """Return the outcome of an operation of a history."""
-    return outcome(operation.api, operation.answer)
 
 
 def _values(answer: object, name: str) -> Iterator[str]:

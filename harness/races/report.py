@@ -1,4 +1,4 @@
-"""The judge's findings for people: Markdown, a page, and the terminal."""
+"""The judge's findings for people: a page, and the terminal."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,12 +9,10 @@ from rich.table import Table
 from harness.races.folder import RunRecord
 from harness.races.judge import Counterexample, Verdict
 from harness.report.site.pages import NavItem, Site
-from harness.trace.files import write_whole
 
 
 def write_report(path: Path, run: RunRecord, verdicts: Sequence[Verdict]) -> None:
-    """Write `summary.md` and `index.html` into a run's folder."""
-    write_whole(path / "summary.md", _markdown(run, verdicts))
+    """Write `index.html` into a run's folder."""
     site = Site(path, run.run_id, nav=(NavItem(view="races", name="Races"),))
     site.view(
         "races",
@@ -30,16 +28,15 @@ def write_report(path: Path, run: RunRecord, verdicts: Sequence[Verdict]) -> Non
 
 def print_verdicts(console: Console, *, run: RunRecord, verdicts: Sequence[Verdict]) -> None:
     """Print a table of races and targets, and the rounds that no order explains."""
-    table = Table("race", "target", "rounds", "judged", "not observed", box=None)
+    table = Table("race", "target", "rounds", "judged", box=None)
     for each in verdicts:
         style = None if each.is_explained else "red"
-        missing = str(len(each.not_observed))
-        table.add_row(each.race, each.target, str(each.rounds), counts(each.findings), missing, style=style)
+        table.add_row(each.race, each.target, str(each.rounds), counts(each.findings), style=style)
     console.print(table)
-    for each, example in _examples(verdicts):
-        reported = ("", *_reported(run, each, example), *example.timeline)
-        for line in reported:
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for each in verdicts:
+        for example in each.counterexamples:
+            for line in ("", *_reported(run, each, example), *example.timeline):
+                console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def counts(of: Mapping[str, int]) -> str:
@@ -55,33 +52,6 @@ def reproduction(run: RunRecord, verdict: Verdict, example: Counterexample) -> s
     )
 
 
-def _examples(verdicts: Sequence[Verdict]) -> list[tuple[Verdict, Counterexample]]:
-    return [(each, example) for each in verdicts for example in each.counterexamples]
-
-
 def _reported(run: RunRecord, verdict: Verdict, example: Counterexample) -> tuple[str, ...]:
     title = f"{example.race}, round {example.round_number}, {verdict.target}: {example.finding}"
     return (title, *([example.meaning] if example.meaning else []), reproduction(run, verdict, example))
-
-
-def _markdown(run: RunRecord, verdicts: Sequence[Verdict]) -> str:
-    lines = [
-        f"# Races {run.run_id}",
-        "",
-        f"{run.round_count} rounds of each race on each target, seed {run.seed}: `{run.command}`",
-        "",
-        "| race | target | rounds | judged |",
-        "| --- | --- | --- | --- |",
-        *(f"| {each.race} | {each.target} | {each.rounds} | {counts(each.findings)} |" for each in verdicts),
-    ]
-    for each, example in _examples(verdicts):
-        title, *reported = _reported(run, each, example)
-        lines += ["", f"## {title}", "", *reported, "", "```", *example.timeline, "```"]
-    lines += ["", "## What became of the rivals"]
-    for each in verdicts:
-        lines += ["", f"### {each.race}, {each.target}", "", each.title, ""]
-        lines += [f"- {what}: {counts(became)}" for what, became in each.outcomes.items()]
-        missing = ", ".join(f"{what}: {became}" for what, became in each.not_observed)
-        if missing:
-            lines += [f"- not observed in {each.rounds} rounds, though the reference allows it: {missing}"]
-    return "\n".join(lines) + "\n"

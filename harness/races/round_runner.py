@@ -1,8 +1,10 @@
 """The execution of one round: requests are sent without waiting for other answers, and both are timed."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from harness.races.history import GROUP, History, RacedExchange, fields_from_json, in_order
 from harness.races.plan import Round, Strand, requests_of
@@ -33,13 +35,47 @@ class Lines:
         """Return a request's fields with the broker's topic names."""
         return fields if self._topics is None else self._topics.outgoing(fields)
 
-    def incoming(self, fields: Fields) -> Fields:
-        """Return a response's fields with the original topic names."""
-        return fields if self._topics is None else self._topics.incoming(fields)
+    async def answer(
+        self, line: Connection, asked: Sequence[RacedExchange], patience_ms: float
+    ) -> tuple[Fields, float] | None:
+        """Await the answer to a request, and return the connection to the pool.
+
+        Args:
+            line: the connection on which it was sent.
+            asked: the operations that it is.
+            patience_ms: how long to wait.
+
+        Returns:
+            The answer with its time; None if none came, or none that can be read.
+        """
+        try:
+            frame = await line.receive(timeout_ms=patience_ms)
+            answered_ms = now_ms()
+            fields = decode_response(asked[0].api, asked[0].api_version, frame.payload).fields
+        except (NoAnswer, ConnectionLost, MalformedResponse) as error:
+            for each in asked:
+                each.fault = "" if isinstance(error, NoAnswer) else str(error)
+            await line.close()
+            return None
+        self.give_back(line)
+        return self._incoming(fields), answered_ms
 
     def give_back(self, line: Connection) -> None:
         """Return a connection, on which no answer is awaited, to the pool."""
         self._free.append(line)
+
+    def _incoming(self, fields: Fields) -> Fields:
+        """Return a response's fields with the original topic names."""
+        return fields if self._topics is None else self._topics.incoming(fields)
+
+
+class ReadyRequest(NamedTuple):
+    """A request that is ready to be sent."""
+
+    step: Send
+    line: Connection
+    frame: bytes
+    asked: RacedExchange
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,50 +97,33 @@ class RoundRunner:
         self._bindings = Bindings(groups={"main": self.group_id})
         self._indices = {id(step): index for index, step in enumerate(self.round.steps)}
 
-    async def run(self, steps: Iterable[Step]) -> None:
+    async def run(self, steps: tuple[Step, ...]) -> None:
         """Run the set-up or the look back, one request after the other, until a needed value is missing."""
-        for step in steps:
-            if not isinstance(step, Send):
-                continue
-            try:
-                line, frame, asked = await self.ready(step, is_rival=False)
-            except UnboundReferenceError:
-                return
-            asked.asked_ms = now_ms()
-            await line.send(frame)
-            await self.answered(step, line, asked)
+        with suppress(UnboundReferenceError):
+            for step in requests_of(steps):
+                await self.say(await self.ready(step, is_rival=False))
 
-    async def race(self, strand: Strand, line: Connection, frame: bytes, asked: RacedExchange) -> None:
-        """Run a strand whose first request is encoded; its steps are requests and their answers."""
+    async def race(self, strand: Strand, first: "ReadyRequest") -> None:
+        """Run a strand whose first request is encoded, as long as requests are answered."""
         if strand.delay_us:
             await asyncio.sleep(strand.delay_us / 1e6)
-        first, *others = requests_of(strand.steps)
-        asked.asked_ms = now_ms()
-        await line.send(frame)
-        await self.answered(first, line, asked)
-        for step in others:
-            if asked.answer is None:
-                return
-            try:
-                line, frame, asked = await self.ready(step, is_rival=True)
-            except UnboundReferenceError:
-                return
-            asked.asked_ms = now_ms()
-            await line.send(frame)
-            await self.answered(step, line, asked)
+        await self.say(first)
+        asked = first.asked
+        with suppress(UnboundReferenceError):
+            for step in requests_of(strand.steps)[1:]:
+                if asked.answer is None:
+                    return
+                following = await self.ready(step, is_rival=True)
+                await self.say(following)
+                asked = following.asked
 
-    async def ready(self, step: Send, *, is_rival: bool) -> tuple[Connection, bytes, RacedExchange]:
+    async def ready(self, step: Send, *, is_rival: bool) -> "ReadyRequest":
         """Record a request, and encode it for sending.
 
         Raises:
             UnboundReferenceError: no answer brought a value that it needs.
         """
-        line = await self.lines.take()
-        try:
-            asked = self.note(step, is_rival=is_rival)
-        except UnboundReferenceError:
-            self.lines.give_back(line)
-            raise
+        asked = self.note(step, is_rival=is_rival)
         self._correlation_id += 1
         frame = encode_request(
             step.api,
@@ -113,7 +132,7 @@ class RoundRunner:
             client_id=step.actor,
             fields=self.lines.outgoing(asked.request),
         )
-        return line, frame, asked
+        return ReadyRequest(step, await self.lines.take(), frame, asked)
 
     def note(self, step: Send, *, is_rival: bool) -> RacedExchange:
         """Record a request that is about to be sent.
@@ -132,21 +151,14 @@ class RoundRunner:
         self.asked.append(asked)
         return asked
 
-    async def answered(self, step: Send, line: Connection, asked: RacedExchange) -> None:
-        """Await the answer, record it, and return the connection to the pool."""
-        try:
-            frame = await line.receive(timeout_ms=self.patience_ms)
-            answered_ms = now_ms()
-            reported = decode_response(asked.api, asked.api_version, frame.payload).fields
-            answer = self.lines.incoming(reported)
-        except NoAnswer:
-            await line.close()
-        except (ConnectionLost, MalformedResponse) as error:
-            asked.fault = str(error)
-            await line.close()
-        else:
-            self.lines.give_back(line)
-            self.learn(step, asked, answer, answered_ms)
+    async def say(self, ready: "ReadyRequest") -> None:
+        """Send a request and record its answer."""
+        step, line, frame, asked = ready
+        asked.asked_ms = now_ms()
+        await line.send(frame)
+        answer = await self.lines.answer(line, [asked], self.patience_ms)
+        if answer is not None:
+            self.learn(step, asked, *answer)
 
     def learn(self, step: Send, asked: RacedExchange, answer: Fields, answered_ms: float) -> None:
         """Record an answer, and learn its values."""

@@ -141,7 +141,7 @@ def judge_folder(folder: RacesFolder, tell: Tell) -> tuple[Verdict, ...]:
         TraceError: it is not a folder of races, or one of its files is damaged.
         TargetError: the reference does not have the recorded profile.
     """
-    run = folder.read_plan()
+    folder.read_plan()
     verdicts: list[Verdict] = []
     for target in folder.all_headers():
         specification = ReferenceSpecification(target.profile, broker_properties(target))
@@ -149,7 +149,6 @@ def judge_folder(folder: RacesFolder, tell: Tell) -> tuple[Verdict, ...]:
             folder.histories(target.name),
             specification,
             target=target.spec,
-            seed=run.seed,
             progress=partial(tell, target.name),
         )
     write_whole(folder.judgement_json, _to_json(verdicts))

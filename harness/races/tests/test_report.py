@@ -28,7 +28,6 @@ def verdict(**findings: int) -> Verdict:
         rounds=20,
         findings=findings,
         outcomes={"OffsetCommit of bob": {"NONE": 19, HOSTILE: 1}},
-        not_observed=(("Heartbeat", "UNKNOWN_MEMBER_ID"),),
         counterexamples=(example,) if "unexplained" in findings else (),
     )
 
