@@ -343,7 +343,7 @@ class _Part:
             fed = [*known.left, *fed_of(era)]
             machine = known.machine
             machine.go_on(fed, self._strays, {} if self._is_modern else self._topics_named())
-            machine.learn(more, self._group_id)
+            machine.learn(more)
             return self._replay_from(fed, known)
         seed = known or first_seed([each for each in era if self._group_id in each.groups])
         if seed is None:

@@ -1,6 +1,7 @@
 """The reference as a recording is replayed on it: one of two modules of replays that use the reference."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache, partial
 from typing import Final
 
@@ -10,8 +11,7 @@ from harness.invariants.exchange import Exchange
 from harness.orders.interface import InnerKind
 from harness.orders.machine import Answers, ReferenceMachine
 from harness.replay.history import RecordedConversation
-from harness.replay.planting import latest, offset_record, records_of, seed_of
-from harness.replay.seeds import Seed, SeedOffset
+from harness.replay.seeds import Seed, SeedOffset, latest, seed_of
 from harness.replay.topics import TopicChange
 from harness.targets.reference.profile import ReferenceProfile
 from reference_coordinator.core.choices import DeterministicChoices
@@ -67,7 +67,7 @@ class ReplayMachine(ReferenceMachine):
         self.now_ms = Millis(int(max(seed.at_ms, 0.0)))
         coordinator = self._apis.coordinator
         partition = partition_for(GroupId(group_id), self._spec.config.offsets_topic_num_partitions)
-        self._planted = records_of(seed, GroupId(group_id), self.now_ms)
+        self._planted = seed.records(self.now_ms)
         coordinator.unload(partition, epoch=1, now_ms=self.now_ms)
         coordinator.begin_loading(partition, epoch=2, now_ms=self.now_ms)
         coordinator.load(partition, self._planted)
@@ -115,11 +115,10 @@ class ReplayMachine(ReferenceMachine):
             elif not there.has_partition(name, num_partitions - 1):
                 there.add_partitions(name, num_partitions)
 
-    def learn(self, offsets: Iterable[SeedOffset], group_id: str) -> None:
+    def learn(self, offsets: Iterable[SeedOffset]) -> None:
         """Add committed offsets that were unknown until now."""
         for offset in offsets:
-            record = offset_record(GroupId(group_id), offset, self.now_ms)
-            self._shard.replay(record, record_offset=0)
+            self._shard.replay(replace(offset, commit_timestamp_ms=self.now_ms), record_offset=0)
 
     def member_ids(self) -> frozenset[str]:
         """Return the ids of all members."""

@@ -1,7 +1,8 @@
-"""The state of a group that existed before the recording, or that a new coordinator has loaded.
+"""The state of a group that existed before the recording, or that a new coordinator has loaded, as records.
 
 A group's state is known from the moment at which its leader's SyncGroup was answered. The answer to the
 leader's JoinGroup lists the members and their subscriptions, and its SyncGroup request has their assignments.
+This is one of two modules of replays that use the reference.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,44 +11,33 @@ from typing import Final, TypeAlias
 
 from harness.apis.descriptor import NAMES_WRITTEN_OFFSETS, OffsetUse
 from harness.invariants.exchange import HEARTBEATS, NO_ERROR, Exchange, Fields, binary, items, number, text
+from harness.targets.reference.profile import CLIENT_HOST
+from reference_coordinator.core.consumer_records import ConsumerGroupRecord
+from reference_coordinator.core.ids import GenerationId, GroupId, GroupInstanceId, MemberId, Millis
+from reference_coordinator.core.ids import TopicPartition as KnownPartition
+from reference_coordinator.core.records import (
+    CoordinatorRecord,
+    GroupMetadataRecord,
+    GroupMetadataRecordMember,
+    GroupMetadataTombstone,
+    OffsetCommitRecord,
+)
+from reference_coordinator.core.share_records import ShareGroupRecord
+from reference_coordinator.core.streams_records import StreamsGroupRecord
+from reference_coordinator.offsets.values import OffsetAndMetadata
 
 TopicPartition: TypeAlias = tuple[str, int]
 NO_OFFSET: Final = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeedMember:
-    """A member as stored in the log."""
-
-    member_id: str
-    group_instance_id: str | None
-    client_id: str
-    rebalance_timeout_ms: int
-    session_timeout_ms: int
-    subscription: bytes
-    assignment: bytes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeedGroup:
-    """A group at the end of a rebalance."""
-
-    generation_id: int
-    protocol_type: str
-    protocol: str | None
-    leader: str | None
-    members: tuple[SeedMember, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeedOffset:
-    """A committed offset."""
-
-    topic: str
-    partition: int
-    offset: int
-    leader_epoch: int
-    metadata: str
+SeedGroup: TypeAlias = GroupMetadataRecord
+"""A group at the end of a rebalance, whose time is that of its planting."""
+SeedOffset: TypeAlias = OffsetCommitRecord
+"""A committed offset, likewise."""
+_OF_MODERN: Final = ConsumerGroupRecord | ShareGroupRecord | StreamsGroupRecord
+_OF_GROUPS: Final = GroupMetadataRecord | GroupMetadataTombstone | _OF_MODERN
+"""Records of groups, except for their offsets."""
+_AT_PLANTING: Final = Millis(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,10 +48,54 @@ class Seed:
     group: SeedGroup | None = None
     """None if there is no group, if it never had a member, or if `log` has it."""
     offsets: tuple[SeedOffset, ...] = ()
-    log: tuple[object, ...] = ()
-    """Records that the reference has written of the group, oldest first; only the reference reads them."""
+    log: tuple[CoordinatorRecord, ...] = ()
+    """Records that the reference has written of the group, oldest first."""
     unknown: frozenset[TopicPartition] | None = frozenset()
     """Partitions that may or may not have an offset; None for all that are not named."""
+
+    def records(self, now_ms: Millis) -> list[CoordinatorRecord]:
+        """Return the log records that it describes, as written at a time."""
+        group = [] if self.group is None else [replace(self.group, current_state_timestamp_ms=now_ms)]
+        return [*(replace(each, commit_timestamp_ms=now_ms) for each in self.offsets), *self.log, *group]
+
+
+def seed_of(
+    log: Iterable[CoordinatorRecord],
+    offsets: Mapping[KnownPartition, OffsetAndMetadata],
+    *,
+    group_id: GroupId,
+    now_ms: Millis,
+) -> Seed:
+    """Return the seed that a coordinator that took over now would find.
+
+    Args:
+        log: all records that were ever written to it.
+        offsets: the committed ones.
+        group_id: of the group.
+        now_ms: the time.
+    """
+    of_group = [each for each in log if isinstance(each, _OF_GROUPS) and each.group_id == group_id]
+    found = tuple(
+        SeedOffset(
+            group_id=group_id,
+            topic=partition.topic,
+            partition=partition.partition,
+            offset=each.offset,
+            leader_epoch=each.leader_epoch,
+            metadata=each.metadata,
+            commit_timestamp_ms=now_ms,
+            expire_timestamp_ms=None,
+        )
+        for partition, each in offsets.items()
+    )
+    return Seed(at_ms=now_ms, log=tuple(of_group), offsets=found)
+
+
+def latest(log: Iterable[CoordinatorRecord]) -> list[CoordinatorRecord]:
+    """Return a log's records of groups, without those of classic groups that later ones replaced."""
+    records = [each for each in log if isinstance(each, _OF_GROUPS)]
+    last = max((place for place, each in enumerate(records) if not isinstance(each, _OF_MODERN)), default=0)
+    return [each for place, each in enumerate(records) if place >= last or isinstance(each, _OF_MODERN)]
 
 
 def first_seed(operations: Sequence[Exchange]) -> Seed | None:
@@ -110,21 +144,10 @@ def offsets_after(operation: Exchange, group_id: str, names: Mapping[str, str]) 
         return tuple(each for each in found if each.offset != NO_OFFSET)
     committed = {
         (_name_of(topic, names), number(each, "partition_index"))
-        for topic in items(operation.answer, "topics")
-        for each in items(topic, "partitions")
+        for topic, each in _entries(operation.answer)
         if text(each, "error_code") == NO_ERROR
     }
-    offsets = (
-        SeedOffset(
-            topic=_name_of(topic, names),
-            partition=number(each, "partition_index"),
-            offset=number(each, "committed_offset"),
-            leader_epoch=number(each, "committed_leader_epoch") if "committed_leader_epoch" in each else -1,
-            metadata=text(each, "committed_metadata"),
-        )
-        for topic in items(operation.request, "topics")
-        for each in items(topic, "partitions")
-    )
+    offsets = (_offset(group_id, topic, each, names) for topic, each in _entries(operation.request))
     return tuple(each for each in offsets if (each.topic, each.partition) in committed)
 
 
@@ -163,29 +186,35 @@ def _group_by(sync: Exchange, joins: Sequence[Exchange]) -> SeedGroup | None:
     if len(known) != len(members):
         return None
     return SeedGroup(
-        generation_id=generation_id,
+        group_id=GroupId(text(sync.request, "group_id")),
         protocol_type=text(reported.request, "protocol_type"),
+        generation_id=GenerationId(generation_id),
         protocol=text(reported.answer, "protocol_name"),
-        leader=leader,
+        leader=MemberId(leader),
+        current_state_timestamp_ms=_AT_PLANTING,
         members=tuple(known),
     )
 
 
 def _member(
     reported: Fields, latest: Mapping[str, Exchange], assignments: Mapping[str, bytes]
-) -> SeedMember | None:
+) -> GroupMetadataRecordMember | None:
     member_id = text(reported, "member_id")
     join = latest.get(member_id)
     if join is None:
         return None
     rebalance_timeout_ms = number(join.request, "rebalance_timeout_ms")
     session_timeout_ms = number(join.request, "session_timeout_ms")
-    return SeedMember(
-        member_id=member_id,
-        group_instance_id=text(reported, "group_instance_id") or None,
+    instance_id = text(reported, "group_instance_id")
+    return GroupMetadataRecordMember(
+        member_id=MemberId(member_id),
+        group_instance_id=GroupInstanceId(instance_id) if instance_id else None,
         client_id=join.actor or "",
-        rebalance_timeout_ms=rebalance_timeout_ms if rebalance_timeout_ms >= 0 else session_timeout_ms,
-        session_timeout_ms=session_timeout_ms,
+        client_host=CLIENT_HOST,
+        rebalance_timeout_ms=Millis(
+            rebalance_timeout_ms if rebalance_timeout_ms >= 0 else session_timeout_ms
+        ),
+        session_timeout_ms=Millis(session_timeout_ms),
         subscription=binary(reported, "metadata"),
         assignment=assignments.get(member_id, b""),
     )
@@ -227,29 +256,39 @@ def named_partitions(
     return frozenset(named)
 
 
+def _entries(fields: Fields) -> Iterator[tuple[Fields, Fields]]:
+    for topic in items(fields, "topics"):
+        yield from ((topic, partition) for partition in items(topic, "partitions"))
+
+
 def _partitions(request: Fields, names: Mapping[str, str]) -> Iterator[TopicPartition]:
-    for topic in items(request, "topics"):
-        for partition in items(topic, "partitions"):
-            yield _name_of(topic, names), number(partition, "partition_index")
+    for topic, partition in _entries(request):
+        yield _name_of(topic, names), number(partition, "partition_index")
 
 
 def _name_of(topic: Fields, names: Mapping[str, str]) -> str:
     return text(topic, "name") or names.get(text(topic, "topic_id"), "")
 
 
+def _offset(group_id: str, topic: Fields, partition: Fields, names: Mapping[str, str]) -> SeedOffset:
+    return SeedOffset(
+        group_id=GroupId(group_id),
+        topic=_name_of(topic, names),
+        partition=number(partition, "partition_index"),
+        offset=number(partition, "committed_offset"),
+        leader_epoch=number(partition, "committed_leader_epoch"),
+        metadata=text(partition, "committed_metadata") or text(partition, "metadata"),
+        commit_timestamp_ms=_AT_PLANTING,
+        expire_timestamp_ms=None,
+    )
+
+
 def _fetched(answer: Fields, group_id: str, names: Mapping[str, str]) -> Iterator[SeedOffset]:
     parts = [each for each in items(answer, "groups") if text(each, "group_id") == group_id]
     for part in parts or [answer]:
-        for topic in items(part, "topics"):
-            for partition in items(topic, "partitions"):
-                if text(partition, "error_code") == NO_ERROR:
-                    yield SeedOffset(
-                        topic=_name_of(topic, names),
-                        partition=number(partition, "partition_index"),
-                        offset=number(partition, "committed_offset"),
-                        leader_epoch=number(partition, "committed_leader_epoch"),
-                        metadata=text(partition, "metadata"),
-                    )
+        for topic, partition in _entries(part):
+            if text(partition, "error_code") == NO_ERROR:
+                yield _offset(group_id, topic, partition, names)
 
 
 def carried(
