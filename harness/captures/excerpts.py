@@ -4,19 +4,20 @@ import hashlib
 import json
 import re
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf
+from math import inf, nan
 from typing import Final, TypeAlias
 
 from harness.captures.hashing import Hashing
+from harness.diff.alignment import AlignedEvents
 from harness.invariants.exchange import HEARTBEATS, NO_ERROR, Exchange, text
 from harness.orders.compare import Unlike, all_unlike, comparable
 from harness.orders.interface import ReferenceAnswer
 from harness.replay.group import Account
 from harness.results.answer_impact import Contrast, FieldChange, deviation
 from harness.results.replay_results import ReplayFinding
-from harness.trace.events import EventKind
+from harness.trace.events import Event, EventKind
 
 Likeness: TypeAlias = tuple[str, str, str]
 """API, field without indices, and the deviation."""
@@ -37,7 +38,7 @@ def signature_of(alike: Likeness) -> str:
 def contrast_of(finding: ReplayFinding) -> Contrast:
     """Return a finding as a change from expected to actual; if no field differs, the answer's time does."""
     change = FieldChange(path=finding.field, before=finding.expected, after=finding.actual)
-    is_early = not finding.field and finding.expected == "no answer yet"
+    is_early = not finding.field and finding.expected == IN_WORDS[EventKind.SILENCE]
     return Contrast(
         api=finding.api,
         before_kind=EventKind.SILENCE if is_early else EventKind.RESPONSE,
@@ -57,36 +58,14 @@ _LOOKED_AT: Final = 400
 _BYTES_MAX: Final = 16_384
 """The largest frame whose bytes are kept; longer frames are shown without bytes."""
 _UNLIKE_MAX: Final = 20
+BROKER: Final = "broker"
+"""The target name under which a page shows the conversation."""
+IN_WORDS: Final = {
+    EventKind.SILENCE: "no answer yet",
+    EventKind.NO_ANSWER: "no answer in the recording",
+}
 _QUIET: Final = frozenset(("Heartbeat", "OffsetCommit", *HEARTBEATS))
 """APIs whose exchanges say little when they are answered without an error, because there are many."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """One exchange in a group's conversation."""
-
-    number: int
-    """The exchange's position in the group's conversation, from 0."""
-    connection: str
-    client: str
-    """The client library and its version."""
-    actor: str | None
-    api: str
-    api_version: int
-    asked_ms: float
-    answered_ms: float
-    """Infinite if no answer came."""
-    request: str | None
-    """The fields of the request as JSON; None if it cannot be read."""
-    answer: str | None
-    """The fields of the answer as JSON; None if it cannot be read."""
-    request_raw: str
-    """The frame in hexadecimal; empty if it is too long, or if ids are hashed."""
-    answer_raw: str
-    compared: str | None
-    """The compared part of the answer as JSON; None if it was not compared."""
-    expected: str | None
-    """The compared part of the reference's answer; None if there is none, or nothing was compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,12 +73,14 @@ class Excerpt:
     """A finding with the conversation around it."""
 
     finding: ReplayFinding
-    said: tuple[Said, ...]
-    """Exchanges in the order of their requests."""
+    rows: tuple[AlignedEvents, ...]
+    """Requests and answers in the order of the requests; the other side is the reference's."""
+    titles: Mapping[int, str]
+    """The titles of the exchanges, by their number in the group's conversation."""
     unlike: tuple[Unlike, ...]
     """All fields that differ; the finding's field comes first."""
     left_out: Mapping[str, int]
-    """Counts of the uninformative exchanges that were left out between those in `said`, by API."""
+    """Counts of the uninformative exchanges that were left out between those, by API."""
 
 
 class PageRoom:
@@ -161,36 +142,73 @@ class Excerpts:
         telling = [each for each in before if not _is_quiet(conversation[each], about)]
         chosen = [*telling[-_BEFORE:], *range(place, min(place + 1 + _AFTER, len(conversation)))]
         passed_over = set(range(chosen[0], place)) - set(chosen)
-        said = tuple(self._said(conversation[each], first + each, account) for each in chosen)
+        numbered = {first + each: conversation[each] for each in chosen}
         return Excerpt(
             finding=replace(finding, client=self.libraries.get(finding.connection, "")),
-            said=said,
+            rows=tuple(row for number, each in numbered.items() for row in self._rows(each, number, account)),
+            titles={number: self._title(each) for number, each in numbered.items()},
             unlike=tuple(self._unlike(about, account.otherwise.get(finding.position), finding)),
             left_out=Counter(conversation[each].api for each in passed_over),
         )
 
-    def _said(self, exchange: Exchange, number: int, account: Account) -> Said:
-        compared = expected = None
-        if exchange.answer is not None and (number in account.agreed or number in account.otherwise):
-            compared = expected = comparable(exchange.api, exchange.answer, frozenset((self.group,)))
-            reported = account.otherwise.get(number)
-            if number in account.otherwise and (reported is None or not reported.is_as_recorded):
-                expected = None if reported is None else reported.fields
-        return Said(
-            number=number,
-            connection=exchange.connection,
-            client=self.libraries.get(exchange.connection, ""),
+    def _title(self, exchange: Exchange) -> str:
+        library = self.libraries.get(exchange.connection, "")
+        by = " · ".join(each for each in (self._name(exchange.actor), library) if each)
+        return f"{exchange.api} v{exchange.api_version} · {by or 'unknown client'} · {exchange.connection}"
+
+    def _rows(self, exchange: Exchange, number: int, account: Account) -> Iterator[AlignedEvents]:
+        request = self._event(exchange, number, EventKind.REQUEST, exchange.request or None)
+        yield AlignedEvents(step=number, occurrence=0, answer=None, event=request, other=_untimed(request))
+        if exchange.answered_ms == inf:
+            theirs = ours = self._event(exchange, number, EventKind.NO_ANSWER, None)
+        else:
+            theirs = self._event(exchange, number, EventKind.RESPONSE, exchange.answer)
+            ours = replace(theirs, fields=None, canonical=None, note="not compared")
+            if exchange.answer is not None and (number in account.agreed or number in account.otherwise):
+                compared = comparable(exchange.api, exchange.answer, frozenset((self.group,)))
+                theirs = replace(theirs, canonical=self._json(compared))
+                ours = self._reported(replace(theirs, fields=theirs.canonical), account.otherwise.get(number))
+                if number in account.otherwise and account.otherwise[number] is None:
+                    in_words = IN_WORDS[EventKind.SILENCE]
+                    ours = replace(ours, kind=EventKind.SILENCE, fields=None, canonical=None, note=in_words)
+        yield AlignedEvents(step=number, occurrence=1, answer=0, event=theirs, other=_untimed(ours))
+
+    def _reported(self, agreed: Event, otherwise: ReferenceAnswer | None) -> Event:
+        """Return the reference's answer, which is as the broker's if it gives no other."""
+        if otherwise is None or otherwise.is_as_recorded:
+            return agreed
+        fields = self._json(otherwise.fields)
+        return replace(agreed, fields=fields, canonical=fields)
+
+    def _event(
+        self, exchange: Exchange, number: int, kind: EventKind, found: Mapping[str, object] | None
+    ) -> Event:
+        """Return what the broker got or sent: its fields as received, and as compared."""
+        is_answer = kind is not EventKind.REQUEST
+        is_timed = is_answer and exchange.answered_ms != inf
+        at_ms = exchange.answered_ms if is_timed else exchange.asked_ms
+        fields = self._json(found)
+        return Event(
+            run_id="",
+            target=BROKER,
+            scenario_id="",
+            sequence=2 * number + is_answer,
+            step=number,
+            kind=kind,
             actor=self._name(exchange.actor),
+            connection=exchange.connection,
             api=exchange.api,
             api_version=exchange.api_version,
-            asked_ms=exchange.asked_ms,
-            answered_ms=exchange.answered_ms,
-            request=self._json(exchange.request or None),
-            answer=self._json(exchange.answer),
-            request_raw=self._raw(exchange.frame),
-            answer_raw=self._raw(exchange.answer_frame),
-            compared=self._json(compared),
-            expected=self._json(expected),
+            correlation_id=None,
+            at_ms=at_ms,
+            elapsed_ms=at_ms - exchange.asked_ms if is_timed else None,
+            raw=self._raw(exchange.answer_frame if is_answer else exchange.frame) or None,
+            fields=fields,
+            canonical=fields,
+            digest=None,
+            reencodes=None,
+            permitted=None,
+            note=IN_WORDS.get(kind, "" if fields else "cannot be read whole"),
         )
 
     def _unlike(
@@ -213,6 +231,11 @@ class Excerpts:
 
     def _raw(self, frame: bytes) -> str:
         return "" if self.hashing is not None or len(frame) > _BYTES_MAX else frame.hex()
+
+
+def _untimed(event: Event) -> Event:
+    """Return an event of the reference, whose time and bytes say nothing about the broker."""
+    return replace(event, at_ms=nan, elapsed_ms=None, raw=None)
 
 
 def _is_quiet(exchange: Exchange, about: Exchange) -> bool:

@@ -8,18 +8,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from harness.captures.excerpts import Excerpt, likeness, signature_of
-from harness.captures.finding_page import conversation_of_finding
+from harness.captures.excerpts import BROKER, IN_WORDS, Excerpt, likeness, signature_of
 from harness.captures.judged import JudgedCaptures, JudgedGroup, Pattern, patterns_of
+from harness.diff.model import Difference
+from harness.diff.raw_difference import field_class
 from harness.replay import ReferenceProfile
 from harness.replay.unexplained import GIVEN_UP
+from harness.report.model.conversation import steps_without_script
+from harness.report.model.conversation_data import lone_conversation_data
 from harness.report.model.field_rows import readable
 from harness.report.model.names import address
 from harness.report.model.run_data import Run
+from harness.report.model.steps import PageLimit, shortened
 from harness.report.site.answers_page import VIEW as COVERAGE
 from harness.report.site.answers_page import write_answers
 from harness.report.site.pages import NavItem, Site
 from harness.results.replay_results import ReplayFinding
+from harness.trace.canonical import Json
+from harness.trace.events import EventKind
+from harness.verdict import DifferenceClass
 
 _JUDGED: Final = "judged"
 _NAVIGATION: Final = (NavItem(view=_JUDGED, name="Judged"), NavItem(view=COVERAGE, name="Coverage"))
@@ -149,12 +156,12 @@ def _write_findings(
             "findings",
             _document(place),
             "judged_finding.html.j2",
-            talk=conversation_of_finding(excerpt, oracle=f"reference {profile}"),
+            talk=_conversation(excerpt, oracle=f"reference {profile}"),
             pattern=patterns[signature_of(likeness(excerpt.finding))],
             finding=excerpt.finding,
             row=_row(excerpt.finding, addresses),
             profile=profile,
-            has_bytes=any(each.answer_raw for each in excerpt.said),
+            has_bytes=any(each.event and each.event.raw for each in excerpt.rows),
             beside=Beside(previous=around[place - 1], next=around[place + 1]),
         )
 
@@ -213,3 +220,55 @@ def _client(name: str, groups: Iterable[JudgedGroup], patterns: Mapping[str, Pat
         findings=sum(count for _, count in answered.values()),
         patterns=tuple((signature, *each) for signature, each in answered.items()),
     )
+
+
+def _conversation(excerpt: Excerpt, *, oracle: str) -> Mapping[str, Json]:
+    """Return the conversation around a finding for `static/site.js`.
+
+    Args:
+        excerpt: the finding with the exchanges around it.
+        oracle: the name of the reference.
+    """
+    differences = [shortened(each) for each in _differences(excerpt)]
+    counts = ", ".join(f"{count} {api}" for api, count in sorted(excerpt.left_out.items()))
+    left_out = f"Left out, on other connections and answered without an error: {counts}." if counts else ""
+    return lone_conversation_data(
+        BROKER,
+        steps_without_script(list(PageLimit().within(excerpt.rows)), differences),
+        texts=excerpt.titles,
+        further={
+            "oracle": oracle,
+            "title": "the broker",
+            "first": f"first-difference-{BROKER}",
+            "left_out": left_out,
+        },
+    )
+
+
+def _differences(excerpt: Excerpt) -> Iterable[Difference]:
+    finding = excerpt.finding
+    for ordinal, unlike in enumerate(excerpt.unlike):
+        if unlike.field:
+            kind = field_class(unlike.field, presence_differs="null" in (unlike.expected, unlike.actual))
+        else:
+            is_early = unlike.expected == IN_WORDS[EventKind.SILENCE]
+            kind = DifferenceClass.ORDERING if is_early else DifferenceClass.LIVENESS
+        yield Difference(
+            run_id="",
+            target=BROKER,
+            scenario_id="",
+            ordinal=ordinal,
+            is_consequence=ordinal > 0,
+            against="reference",
+            step=finding.position,
+            api=finding.api,
+            api_version=finding.api_version,
+            difference_class=kind,
+            field=unlike.field or None,
+            expected=unlike.expected,
+            actual=unlike.actual,
+            signature=signature_of(likeness(finding)),
+            cause="",
+            is_lenient=False,
+            event_sequence=2 * finding.position + 1,
+        )

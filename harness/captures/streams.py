@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -26,51 +26,6 @@ _SEQUENCES: Final = 1 << 32
 _HALF: Final = 1 << 31
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
-    """A connection was opened on which something was captured."""
-
-    connection: int
-    at_ms: float
-    name: str
-    """Broker and client, and the ordinal of the connection between them from the second on; it is unique."""
-    client: str
-    broker: str
-    is_whole: bool
-    """Whether the connection was captured from its start."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """Bytes of one direction, or the number of bytes missing there."""
-
-    connection: int
-    at_ms: float
-    side: Endpoint
-    """The side that sent the bytes."""
-    data: bytes = b""
-    lost: int = 0
-    """How many bytes before the data are missing from the capture."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """The first FIN or RST of a connection was captured."""
-
-    connection: int
-    at_ms: float
-    side: Endpoint
-    how: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gone:
-    """No more pieces of a connection will come."""
-
-    connection: int
-
-
-Happening: TypeAlias = Opened | Piece | Ended | Gone
 _Ends: TypeAlias = tuple[Address, Address]
 """The addresses of client and broker."""
 
@@ -155,22 +110,20 @@ class _Direction:
 
 @dataclass(slots=True)
 class _Connection:
+    number: int
+    """Its number in the capture."""
+    ends: _Ends
+    opened_ms: float
     opening_seq: int | None
     """The client's first sequence number, if its SYN was captured."""
-    opened: Opened
-    is_announced: bool = False
-    """Whether `opened` was yielded; it is not before there is something else to yield."""
+    reader: ConnectionReader | None = None
+    """Made when there is something to read."""
     directions: dict[Endpoint, _Direction] = field(
         default_factory=lambda: {Endpoint.CLIENT: _Direction(), Endpoint.BROKER: _Direction()}
     )
     is_ended: bool = False
     speakers: set[Endpoint] = field(default_factory=set)
     """The sides that have sent data."""
-
-    @property
-    def number(self) -> int:
-        """Its number in the capture."""
-        return self.opened.connection
 
     def is_of_the_former(self, segment: Segment) -> bool:
         """Return whether a broker's segment is about an earlier connection with the same ports.
@@ -195,7 +148,7 @@ class _Streams:
         self._counts: dict[str, int] = {}
         self._now_ms = 0.0
 
-    def take(self, segment: Segment) -> Iterator[Happening]:
+    def take(self, segment: Segment) -> Iterator[Row]:
         self._now_ms = segment.at_ms
         key = (segment.client, segment.broker)
         is_new = segment.is_syn and segment.side is Endpoint.CLIENT
@@ -206,9 +159,11 @@ class _Streams:
         if connection is None:
             if not (is_new or segment.data):
                 return
-            connection = self._opened(segment, is_new=is_new)
+            self._notes.connections += 1
+            opening_seq = segment.seq if is_new else None
+            connection = _Connection(self._notes.connections, key, self._now_ms, opening_seq)
         if not connection.is_of_the_former(segment):
-            yield from self._announced(connection, self._follow(connection, segment))
+            yield from self._follow(connection, segment)
             if segment.is_rst or all(each.is_over for each in connection.directions.values()):
                 yield from self._give_up(connection)
                 return
@@ -217,90 +172,74 @@ class _Streams:
         if len(alike) > _OPEN_MAX:
             yield from self._give_up(alike.popitem(last=False)[1])
 
-    def finish(self) -> Iterator[Happening]:
+    def finish(self) -> Iterator[Row]:
         """Give up the missing bytes of all connections at the end of the capture."""
         opened = (connection for alike in self._open for connection in alike.values())
         for connection in sorted(opened, key=lambda each: each.number):
             yield from self._give_up(connection)
 
-    def _announced(
-        self, connection: _Connection, happenings: Iterable[Piece | Ended]
-    ) -> Iterator[Opened | Piece | Ended]:
-        """Yield what happens on a connection, and before the first of it that the connection was opened."""
-        for each in happenings:
-            if not connection.is_announced:
-                connection.is_announced = True
-                yield replace(connection.opened, name=self._name(connection.opened))
-            yield each
+    def _reader(self, connection: _Connection) -> ConnectionReader:
+        if connection.reader is None:
+            connection.reader = ConnectionReader(self._name(connection), self._notes)
+            is_whole = connection.opening_seq is not None
+            connection.reader.is_captured(connection.opened_ms, is_whole=is_whole)
+        return connection.reader
 
-    def _name(self, opened: Opened) -> str:
-        name = f"{opened.broker} from {opened.client}"
+    def _name(self, connection: _Connection) -> str:
+        """Return broker and client, and the ordinal of their connection from the second on; it is unique."""
+        client, broker = map(in_words, connection.ends)
+        name = f"{broker} from {client}"
         count = self._counts.get(name, 0) + 1
         if count == 1 and len(self._counts) >= _COUNTED_MAX:
-            return f"{name}, connection {opened.connection} of all"
+            return f"{name}, connection {connection.number} of all"
         self._counts[name] = count
         return name if count == 1 else f"{name}, its connection {count}"
 
-    def _opened(self, segment: Segment, *, is_new: bool) -> _Connection:
-        self._notes.connections += 1
-        opened = Opened(
-            connection=self._notes.connections,
-            at_ms=self._now_ms,
-            name="",
-            client=in_words(segment.client),
-            broker=in_words(segment.broker),
-            is_whole=is_new,
-        )
-        return _Connection(segment.seq if is_new else None, opened)
-
-    def _follow(self, connection: _Connection, segment: Segment) -> Iterator[Piece | Ended]:
+    def _follow(self, connection: _Connection, segment: Segment) -> Iterator[Row]:
         mine = connection.directions[segment.side]
-        others = connection.directions[
-            Endpoint.BROKER if segment.side is Endpoint.CLIENT else Endpoint.CLIENT
-        ]
         if segment.ack is not None:
-            yield from self._acknowledge(connection, others, segment)
+            yield from self._acknowledge(connection, segment.ack, segment)
         begin = segment.seq + 1 if segment.is_syn else segment.seq
         if mine.next_seq is None and not segment.is_rst:
             mine.next_seq = begin % _SEQUENCES
         if segment.data:
             connection.speakers.add(segment.side)
         if segment.data and mine.next_seq is not None:
-            yield from self._pieces(connection, segment.side, mine.take(begin, segment.data))
+            yield from self._read(connection, segment.side, mine.take(begin, segment.data))
         if segment.is_fin and mine.next_seq is not None:
             mine.end = mine.place(begin + len(segment.data))
         if (segment.is_rst or segment.is_fin) and not connection.is_ended:
             connection.is_ended = True
-            how = "reset" if segment.is_rst else "closed"
-            yield Ended(connection=connection.number, at_ms=self._now_ms, side=segment.side, how=how)
+            self._reader(connection).closed(segment.side, self._now_ms)
 
-    def _acknowledge(self, connection: _Connection, others: _Direction, segment: Segment) -> Iterator[Piece]:
-        assert segment.ack is not None
+    def _acknowledge(self, connection: _Connection, ack: int, segment: Segment) -> Iterator[Row]:
+        side = Endpoint.BROKER if segment.side is Endpoint.CLIENT else Endpoint.CLIENT
+        others = connection.directions[side]
         if others.next_seq is None:
-            others.next_seq = segment.ack
+            others.next_seq = ack
             return
-        others.acknowledged = max(others.acknowledged, others.place(segment.ack))
+        others.acknowledged = max(others.acknowledged, others.place(ack))
         if segment.data and others.acknowledged > others.position and others.end is None:
-            side = Endpoint.BROKER if segment.side is Endpoint.CLIENT else Endpoint.CLIENT
-            yield from self._pieces(connection, side, others.lose_up_to(others.acknowledged))
+            yield from self._read(connection, side, others.lose_up_to(others.acknowledged))
 
-    def _give_up(self, connection: _Connection) -> Iterator[Happening]:
+    def _give_up(self, connection: _Connection) -> Iterator[Row]:
         for side, direction in connection.directions.items():
-            yield from self._announced(connection, self._pieces(connection, side, direction.lose_all()))
-        if connection.is_announced:
-            yield Gone(connection=connection.number)
+            yield from self._read(connection, side, direction.lose_all())
+        if connection.reader is not None:
+            yield from connection.reader.end()
 
-    def _pieces(
+    def _read(
         self, connection: _Connection, side: Endpoint, parts: Iterable[tuple[int, bytes]]
-    ) -> Iterator[Piece]:
+    ) -> Iterator[Row]:
         for lost, data in parts:
-            yield Piece(connection=connection.number, at_ms=self._now_ms, side=side, data=data, lost=lost)
+            yield from self._reader(connection).take(side, data, self._now_ms, lost=lost)
 
 
-def pieces_of(segments: Iterable[Segment], notes: Notes) -> Iterator[Happening]:
-    """Reassemble the streams of all connections; yield each piece as soon as all pieces before it are there.
+def rows_of_segments(segments: Iterable[Segment], notes: Notes) -> Iterator[Row]:
+    """Reassemble the streams of all connections; yield the rows that replays need.
 
-    A missing piece is lost when the other side has acknowledged it, or when too much data waits behind it.
+    A piece is read as soon as all pieces before it are there. A missing piece is lost when the other side has
+    acknowledged it, or when too much data waits behind it.
     """
     streams = _Streams(notes)
     for segment in segments:
@@ -313,20 +252,4 @@ def rows_of_packets(
 ) -> Iterator[Row]:
     """Yield all rows in captures that replays need."""
     packets = packets_of(captures, notes, began_ms=began_ms)
-    yield from rows_of_streams(pieces_of(segments_of(packets, ports, notes), notes), notes)
-
-
-def rows_of_streams(happenings: Iterable[Happening], notes: Notes) -> Iterator[Row]:
-    """Yield all rows in the streams of connections, from their starts to their ends."""
-    open_now: dict[int, ConnectionReader] = {}
-    for each in happenings:
-        match each:
-            case Opened():
-                reader = open_now[each.connection] = ConnectionReader(each.name, notes)
-                reader.is_captured(each.at_ms, is_whole=each.is_whole)
-            case Piece():
-                yield from open_now[each.connection].take(each.side, each.data, each.at_ms, lost=each.lost)
-            case Ended():
-                open_now[each.connection].closed(each.side, each.at_ms)
-            case Gone():
-                yield from open_now.pop(each.connection).end()
+    yield from rows_of_segments(segments_of(packets, ports, notes), notes)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from dpkt import tcp
@@ -10,9 +11,10 @@ from dpkt import tcp
 from harness.captures import streams
 from harness.captures.judging import judge_here
 from harness.captures.notes import Notes
+from harness.captures.rows import Row
 from harness.captures.segments import Segment
 from harness.captures.sources import sources_of
-from harness.captures.streams import Ended, Gone, Opened, Piece, pieces_of, rows_of_streams
+from harness.captures.streams import rows_of_segments
 from harness.captures.tests.made_captures import Sent, terms_of, wire_of, write_pcap
 from harness.tap.journal import Endpoint
 from harness.tests.replayed import Recording, two_members
@@ -32,6 +34,37 @@ def recording() -> Recording:
 def only_few_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "_OPEN_MAX", 10)
     monkeypatch.setattr(streams, "_COUNTED_MAX", 10)
+
+
+class Followed:
+    """A reader that keeps what it is given, and how many others were open and over by then."""
+
+    all_of_them: ClassVar[list["Followed"]] = []
+
+    def __init__(self, name: str, _: Notes) -> None:
+        self.name, self.data, self.position, self.place = name, b"", 0, -1
+        self.beside = sum(each.place < 0 for each in self.all_of_them)
+        self.all_of_them.append(self)
+
+    def is_captured(self, at_ms: float, *, is_whole: bool) -> None:
+        """Need nothing of it."""
+
+    def take(self, _: Endpoint, data: bytes, at_ms: float, *, lost: int) -> Iterator[Row]:
+        self.position += lost + len(data)
+        self.data += data
+        assert data in (b"", b"x", b"y") or data[-1] == self.position - 1
+        yield from ()
+
+    def end(self) -> Iterator[Row]:
+        self.place = sum(each.place >= 0 for each in self.all_of_them)
+        yield from ()
+
+
+@pytest.fixture
+def followed(monkeypatch: pytest.MonkeyPatch) -> list[Followed]:
+    monkeypatch.setattr(Followed, "all_of_them", [])
+    monkeypatch.setattr(streams, "ConnectionReader", Followed)
+    return Followed.all_of_them
 
 
 def segment(port: int, seq: int, data: bytes = b"", *, is_syn: bool = False, at_ms: float = 0.0) -> Segment:
@@ -59,48 +92,33 @@ def in_between(recording: Recording, data: bytes) -> list[Sent]:
     return sent
 
 
-def test_the_connection_that_was_idle_longest_is_given_up() -> None:
-    open_now, most = set[int](), 0
-    for each in pieces_of(scans(range(1, MANY), b"x"), Notes()):
-        match each:
-            case Opened():
-                open_now.add(each.connection)
-            case Gone():
-                assert each.connection == min(open_now)
-                open_now.remove(each.connection)
-            case Piece() | Ended():
-                pass
-        most = max(most, len(open_now))
-
-    assert most == 11
-    assert not open_now
+def test_the_connection_that_was_idle_longest_is_given_up(followed: list[Followed]) -> None:
+    assert not list(rows_of_segments(scans(range(1, MANY), b"x"), Notes()))
+    assert [each.place for each in followed] == list(range(MANY - 1))
+    assert max(each.beside for each in followed) == 10
 
 
-def test_of_connections_without_anything_nothing_is_said() -> None:
+def test_of_connections_without_anything_nothing_is_said(followed: list[Followed]) -> None:
     notes = Notes()
 
-    assert not list(pieces_of(scans(range(1, MANY)), notes))
+    assert not list(rows_of_segments(scans(range(1, MANY)), notes))
     assert notes.connections == MANY - 1
+    assert not followed
 
 
-def test_a_connection_with_data_outlives_many_without() -> None:
+def test_a_connection_with_data_outlives_many_without(followed: list[Followed]) -> None:
     spoken = [segment(40_000, 5, is_syn=True), segment(40_000, 6, b"x")]
     last = segment(40_000, 7, b"y")
-    pieces = [
-        each
-        for each in pieces_of([*spoken, *scans(range(1, MANY)), last], Notes())
-        if isinstance(each, Piece)
-    ]
 
-    assert [each.data for each in pieces if each.connection == 1] == [b"x", b"y"]
+    assert not list(rows_of_segments([*spoken, *scans(range(1, MANY)), last], Notes()))
+    assert [each.data for each in followed] == [b"xy"]
 
 
-def test_every_name_is_of_one_connection() -> None:
+def test_every_name_is_of_one_connection(followed: list[Followed]) -> None:
     again = (replace(each, seq=each.seq + 9) for each in scans(range(1, MANY), b"x"))
-    happenings = pieces_of([*scans(range(1, MANY), b"x"), *again], Notes())
-    names = [each.name for each in happenings if isinstance(each, Opened)]
 
-    assert len(names) == len(set(names)) == 2 * (MANY - 1)
+    assert not list(rows_of_segments([*scans(range(1, MANY), b"x"), *again], Notes()))
+    assert len(followed) == len({each.name for each in followed}) == 2 * (MANY - 1)
 
 
 @pytest.mark.parametrize("data", [b"", NO_KAFKA, b"x"])
@@ -117,30 +135,28 @@ def test_a_recording_among_scans_is_judged_as_without_them(
 def test_connections_without_a_frame_are_counted_and_leave_nothing() -> None:
     notes = Notes()
 
-    assert not list(rows_of_streams(pieces_of(scans(range(MANY), NO_KAFKA), notes), notes))
+    assert not list(rows_of_segments(scans(range(MANY), NO_KAFKA), notes))
     assert list(notes.in_words()) == [f"{MANY} of {MANY} connections have bytes, and no whole frame of Kafka"]
     assert not any((notes.lost, notes.skipped, notes.without_request))
 
 
 def test_the_first_connections_with_tls_are_named_and_the_others_counted() -> None:
     notes = Notes()
-    assert not list(rows_of_streams(pieces_of(scans(range(MANY), CLIENT_HELLO), notes), notes))
+    assert not list(rows_of_segments(scans(range(MANY), CLIENT_HELLO), notes))
 
     lines = list(notes.in_words())
     assert len(lines) == 101
     assert lines[-1] == "200 more connections speak TLS: they cannot be read"
 
 
-def test_segments_that_wait_behind_holes_come_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_segments_that_wait_behind_holes_come_in_order(
+    followed: list[Followed], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(streams, "_WAITING_SEGMENTS_MAX", 5)
     places = [*range(2, 60, 2), *range(3, 61, 2)]
     came = [segment(1, 5, is_syn=True), *(segment(1, 6 + each, bytes((each,))) for each in places)]
-    position, data = 0, b""
-    for each in pieces_of(came, Notes()):
-        if isinstance(each, Piece):
-            position += each.lost + len(each.data)
-            data += each.data
-            assert not each.data or each.data[-1] == position - 1
 
-    assert data == bytes(sorted(data))
-    assert set(range(2, 60, 2)) <= set(data)
+    assert not list(rows_of_segments(came, Notes()))
+    (only,) = followed
+    assert only.data == bytes(sorted(only.data))
+    assert set(range(2, 60, 2)) <= set(only.data)
