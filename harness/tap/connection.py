@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from harness.tap.framing import Dialogue, GuardedRequestStream, RequestStream, ResponseStream, Stream
+from harness.tap.framing import Dialogue, RequestStream, ResponseStream, Stream
 from harness.tap.journal import Closing, Endpoint, Kind, left_out
 
 Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -39,9 +39,8 @@ class Connection:
         self, client: Streams, dialogue: Dialogue, keep: Callable[[Kind, bytes | Closing], None]
     ) -> None:
         """Begin with the client alone; `keep` writes to the journal."""
-        requests = RequestStream if dialogue.guard is None else GuardedRequestStream
         self._dialogue, self._keep = dialogue, keep
-        self._ends = [_End(Endpoint.CLIENT, *client, requests(dialogue))]
+        self._ends = [_End(Endpoint.CLIENT, *client, RequestStream(dialogue))]
         self._has_ended = False
         """Whether one end has ended, which is in the journal."""
         self._is_over = False
@@ -71,7 +70,7 @@ class Connection:
                 reading = target
                 target.writer.write(source.stream.take(data))
                 # Sent first, so that recording does not delay the receiver.
-                self._record(source, data)
+                self._record(source)
                 if self._dialogue.refused is not None:
                     self.end(Endpoint.TAP, self._dialogue.refused, reset=False)
                     return
@@ -82,8 +81,9 @@ class Connection:
             return
         if self._is_over:
             return
-        self._note_end(source.side, "closed")
         target.writer.write(source.stream.flush())
+        self._record(source)
+        self._note_end(source.side, "closed")
         if target.writer.can_write_eof():
             with contextlib.suppress(OSError):
                 target.writer.write_eof()
@@ -91,18 +91,16 @@ class Connection:
             # TLS has no half-closed connections, so ending one direction ends both.
             self._close()
 
-    def _record(self, source: _End, data: bytes) -> None:
+    def _record(self, source: _End) -> None:
         is_client = source.side is Endpoint.CLIENT
         kind = Kind.REQUEST_BYTES if is_client else Kind.RESPONSE_BYTES
-        if not source.stream.left_out:
-            self._keep(kind, data)
-            return
         kind_left_out = Kind.REQUEST_BYTES_LEFT_OUT if is_client else Kind.RESPONSE_BYTES_LEFT_OUT
-        for is_kept, part in source.stream.parts(data):
-            if is_kept:
-                self._keep(kind, part)
-            else:
-                self._keep(kind_left_out, left_out(len(part)))
+        for kept, count in source.stream.kept:
+            if kept:
+                self._keep(kind, bytes(kept))
+            if count:
+                self._keep(kind_left_out, left_out(count))
+        source.stream.kept.clear()
 
     def _note_end(self, side: Endpoint, how: str) -> None:
         if not self._has_ended:
@@ -119,6 +117,9 @@ class Connection:
         """
         if self._is_over:
             return
+        for each in self._ends:
+            each.stream.flush()
+            self._record(each)
         self._note_end(side, how)
         for each in self._ends if reset else ():
             with contextlib.suppress(OSError):

@@ -1,15 +1,14 @@
-"""Streams of bytes, parsed into frames only as far as passing them on requires.
+"""Streams of bytes, cut into frames, which are passed on and recorded.
 
 Of a request, the first twelve bytes are read, and of a response the first eight. Responses that may lead
-clients elsewhere are buffered until they are complete, and decoded. All other bytes are passed on as they
-came. Where a stream cannot consist of frames, the rest is passed on unread, since refusing it is up to the
-broker.
+clients elsewhere are decoded. All other bytes are passed on as they came, whole frames at a time. Where a
+stream cannot consist of frames, the rest is passed on unread, since refusing it is up to the broker.
 """
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import ClassVar, Final
 
 from harness.apis.table import APIS
 from harness.tap.journal import Endpoint, Remark
@@ -62,212 +61,163 @@ class Dialogue:
 
 @dataclass(slots=True)
 class Stream:
-    """One direction of a connection: the position in a frame, what is buffered, and what is left out."""
+    """One direction of a connection, which is passed on frame by frame, or unread if it has no frames.
+
+    A long frame is passed on once its beginning has arrived.
+    """
 
     dialogue: Dialogue
-    offset: int = 0
-    """The offset of the first byte that has not arrived yet."""
-    left_out: list[tuple[int, int]] = field(default_factory=list)
-    """Ranges of the stream that are passed on but left out of the trace, first to last."""
+    kept: list[tuple[bytearray, int]] = field(default_factory=list)
+    """What to record: bytes, each with the number of bytes after them that are left out. Readers empty it."""
     _is_unread: bool = False
-    _remaining: int = 0
-    """The number of bytes of the current frame that have not arrived yet."""
+    _to_come: int = 0
+    """How many bytes of a frame have not arrived yet, whose beginning was passed on."""
     _buffer: bytearray = field(default_factory=bytearray)
-    """The beginning of a frame that is passed on only when more of it has arrived."""
-    _wanted: int = 0
-    """The number of bytes to buffer before that."""
+
+    side: ClassVar[Endpoint]
+    head: ClassVar[int]
+    """The fewest bytes that a frame has, its size included."""
+    most: ClassVar[int]
+    """The largest size that one can have."""
 
     def take(self, data: bytes) -> bytes:
         """Process received bytes, and return the bytes to pass on."""
-        self.offset += len(data)
-        if self._is_unread:
-            return data
-        if self._buffer:
-            self._buffer += data
-            if len(self._buffer) < self._wanted:
-                return b""
-            data = self.flush()
-        return self._followed(data)
+        self._buffer += data
+        passed = bytearray()
+        while (piece := self._next()) is not None:
+            passed += piece
+        return bytes(passed)
 
     def flush(self) -> bytes:
-        """Empty the buffer and return its bytes, at the end of the stream or to process them again."""
-        buffered = bytes(self._buffer)
-        self._buffer.clear()
-        return buffered
+        """Return the bytes of an incomplete frame at the end of the stream."""
+        rest = self._cut(len(self._buffer))
+        self._keep(rest, 0)
+        return rest
 
-    def parts(self, data: bytes) -> Iterator[tuple[bool, bytes]]:
-        """Split the bytes just received into parts that are kept (True) and left out (False)."""
-        position, end = self.offset - len(data), self.offset
-        while self.left_out and self.left_out[0][0] < end:
-            begin, until = self.left_out[0]
-            if begin > position:
-                yield True, data[position - end : begin - end]
-                position = begin
-            cut = min(until, end)
-            yield False, data[position - end : cut - end or None]
-            position = cut
-            if until > end:
-                return
-            del self.left_out[0]
-        if position < end:
-            yield True, data[position - end :]
+    def _next(self) -> bytes | None:
+        """Return what may be passed on next; None before more has arrived."""
+        if self._is_unread:
+            return self.flush() or None
+        if self._to_come:
+            rest = self._cut(self._to_come)
+            self._to_come -= len(rest)
+            self._keep(b"", len(rest))
+            return rest or None
+        if len(self._buffer) < _SIZE_BYTES:
+            return None
+        (size,) = _SIZE.unpack_from(self._buffer)
+        if not self.head - _SIZE_BYTES <= size <= self.most:
+            return self._given_up(size)
+        if len(self._buffer) < self.head:
+            return None
+        awaited, kept = (min(size, each) for each in self._limits(size))
+        if len(self._buffer) < _SIZE_BYTES + awaited:
+            return None
+        frame = self._cut(_SIZE_BYTES + awaited)
+        self._to_come = size - awaited
+        self._keep(frame[: _SIZE_BYTES + kept], awaited - kept)
+        return self._passed(frame)
 
-    def _followed(self, data: bytes) -> bytes:
-        raise NotImplementedError
+    def _cut(self, size: int) -> bytes:
+        piece = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        return piece
 
-    def _buffer_up_to(self, data: bytes, position: int, wanted: int) -> bytes:
-        self._remaining = 0
-        self._buffer += data[position:]
-        self._wanted = wanted
-        return data[:position]
+    def _keep(self, kept: bytes, left_out: int) -> None:
+        if not (self.kept and kept and not self.kept[-1][1]):
+            self.kept.append((bytearray(), 0))
+        self.kept[-1] = (self.kept[-1][0] + kept, left_out)
 
-    def _give_up(self, data: bytes, side: Endpoint, announced: int) -> bytes:
+    def _given_up(self, announced: int) -> bytes | None:
+        """Return what is passed on of a stream that is not one of frames, because none has such a size."""
         self._is_unread = True
         text = f"a frame of {announced} bytes announced: from here on bytes are passed unread"
-        self.dialogue.remark(Remark(side=side, correlation_id=None, text=text))
-        return data
+        if self.dialogue.guard is not None and self.side is Endpoint.CLIENT:
+            self.dialogue.refused = f"a frame of {announced} bytes cannot be looked at"
+            text = f"refused: {self.dialogue.refused}"
+        self.dialogue.remark(Remark(side=self.side, correlation_id=None, text=text))
+        return self.flush()
 
-    def _leave_out(self, to_come: int, size: int, *, kept: int = FRAME_BYTES_KEPT) -> None:
-        """Keep only the beginning of a frame; `to_come` bytes have arrived since it began."""
-        begin = self.offset - to_come + _SIZE_BYTES
-        self.left_out.append((begin + kept, begin + size))
+    def _limits(self, size: int) -> tuple[int, int]:
+        """Return how many bytes of a frame are awaited before any are passed on, and how many recorded."""
+        raise NotImplementedError
+
+    def _passed(self, frame: bytes) -> bytes:
+        """Return a frame, or its beginning, as it is passed on."""
+        raise NotImplementedError
 
 
 class RequestStream(Stream):
-    """The stream from the client."""
+    """The stream from the client.
 
-    __slots__ = ()
-
-    def _followed(self, data: bytes) -> bytes:
-        position, end = self._remaining, len(data)
-        while end - position >= _REQUEST_HEAD.size:
-            size, key, version, correlation_id = _REQUEST_HEAD.unpack_from(data, position)
-            if not _REQUEST_BYTES_MIN <= size <= REQUEST_BYTES_MAX:
-                return self._give_up(data, Endpoint.CLIENT, size)
-            if may_lead_elsewhere(key, version):
-                data = self._awaiting(data, position, key, version, correlation_id)
-            kept = _REQUEST_BYTES_MIN if key == _SASL_AUTHENTICATE else FRAME_BYTES_KEPT
-            if size > kept:
-                self._leave_out(end - position, size, kept=kept)
-            position += _SIZE_BYTES + size
-        if position >= end:
-            self._remaining = position - end
-            return data
-        if end - position >= _SIZE_BYTES:
-            (size,) = _SIZE.unpack_from(data, position)
-            if not _REQUEST_BYTES_MIN <= size <= REQUEST_BYTES_MAX:
-                return self._give_up(data, Endpoint.CLIENT, size)
-        return self._buffer_up_to(
-            data, position, _SIZE_BYTES if end - position < _SIZE_BYTES else _REQUEST_HEAD.size
-        )
-
-    def _awaiting(self, data: bytes, position: int, key: int, version: int, correlation_id: int) -> bytes:
-        awaited = self.dialogue.awaited
-        awaited[correlation_id] = (key, version)
-        if len(awaited) > _AWAITED_MAX:
-            del awaited[next(iter(awaited))]
-        if key != API_VERSIONS_KEY or version <= NEWEST_READ[key]:
-            return data
-        # A broker answers an unknown version with the versions that it supports. Source: KIP-511.
-        changed = bytearray(data)
-        changed[position + _VERSION_AT.start : position + _VERSION_AT.stop] = _UNKNOWN_VERSION
-        text = f"v{version} passed on as a version that nobody knows, for the client to ask in an older"
-        self.dialogue.remark(Remark(side=Endpoint.CLIENT, correlation_id=correlation_id, text=text))
-        return bytes(changed)
-
-
-class GuardedRequestStream(RequestStream):
-    """The stream from a client of the run to an external broker, whose complete requests are checked.
-
-    From the first refused request on, nothing is passed on; `Dialogue.refused` has the reason.
+    A guard checks whole requests. From the first one that it refuses on, nothing is passed on, and
+    `Dialogue.refused` has the reason.
     """
 
     __slots__ = ()
+    side, head, most = Endpoint.CLIENT, _REQUEST_HEAD.size, REQUEST_BYTES_MAX
 
     def take(self, data: bytes) -> bytes:
-        """Process received bytes, and return the complete requests that may be passed on."""
-        self._buffer += data
-        position = 0
-        while self.dialogue.refused is None and len(self._buffer) - position >= _SIZE_BYTES:
-            (size,) = _SIZE.unpack_from(self._buffer, position)
-            begin, end = position + _SIZE_BYTES, position + _SIZE_BYTES + size
-            if not _REQUEST_BYTES_MIN <= size <= REQUEST_BYTES_MAX:
-                self._refuse(f"a frame of {size} bytes cannot be looked at", None)
-            elif end > len(self._buffer):
-                break
-            elif self._may_pass(bytes(self._buffer[begin:end])):
-                position = end
-        passed = bytes(self._buffer[:position])
-        del self._buffer[:position]
-        self.offset += len(passed)
-        return self._followed(passed)
+        """Process received bytes, and return the requests to pass on."""
+        # Slots make a new class, which `super()` without arguments does not find.
+        return b"" if self.dialogue.refused is not None else Stream.take(self, data)
 
     def flush(self) -> bytes:
-        """Return no bytes, since the buffer has only an incomplete request."""
-        return b""
+        """Return the bytes of an incomplete request, which a guard does not let pass."""
+        rest = Stream.flush(self)
+        return rest if self.dialogue.guard is None else b""
 
-    def _leave_out(self, to_come: int, size: int, *, kept: int = FRAME_BYTES_KEPT) -> None:
-        """Leave nothing out: bytes are kept before they are passed on."""
+    def _limits(self, size: int) -> tuple[int, int]:
+        _, key, _, _ = _REQUEST_HEAD.unpack_from(self._buffer)
+        kept = _REQUEST_BYTES_MIN if key == _SASL_AUTHENTICATE else FRAME_BYTES_KEPT
+        return FRAME_BYTES_KEPT if self.dialogue.guard is None else size, kept
 
-    def _may_pass(self, payload: bytes) -> bool:
-        _, key, version, correlation_id = _REQUEST_HEAD.unpack(_SIZE.pack(0) + payload[:_REQUEST_BYTES_MIN])
-        assert self.dialogue.guard is not None
-        try:
-            self.dialogue.guard.refuse_frame(payload)
-        except NotOurs as refused:
-            self._refuse(str(refused), correlation_id)
-            return False
-        if key in _GIVE_EPOCHS:
-            self.dialogue.awaited[correlation_id] = (key, version)
-        return True
-
-    def _refuse(self, why: str, correlation_id: int | None) -> None:
-        self.dialogue.refused = why
-        self.dialogue.remark(
-            Remark(side=Endpoint.CLIENT, correlation_id=correlation_id, text=f"refused: {why}")
-        )
+    def _passed(self, frame: bytes) -> bytes:
+        _, key, version, correlation_id = _REQUEST_HEAD.unpack_from(frame)
+        awaited, guard = self.dialogue.awaited, self.dialogue.guard
+        if self.dialogue.refused is not None:
+            return b""
+        if guard is not None:
+            try:
+                guard.refuse_frame(frame[_SIZE_BYTES:])
+            except NotOurs as refused:
+                self.dialogue.refused = str(refused)
+                text = f"refused: {refused}"
+                self.dialogue.remark(Remark(side=self.side, correlation_id=correlation_id, text=text))
+                return b""
+        if may_lead_elsewhere(key, version) or (guard is not None and key in _GIVE_EPOCHS):
+            awaited[correlation_id] = (key, version)
+            if len(awaited) > _AWAITED_MAX:
+                del awaited[next(iter(awaited))]
+        if key != API_VERSIONS_KEY or version <= NEWEST_READ[key]:
+            return frame
+        # A broker answers an unknown version with the versions that it supports. Source: KIP-511.
+        text = f"v{version} passed on as a version that nobody knows, for the client to ask in an older"
+        self.dialogue.remark(Remark(side=self.side, correlation_id=correlation_id, text=text))
+        return frame[: _VERSION_AT.start] + _UNKNOWN_VERSION + frame[_VERSION_AT.stop :]
 
 
 class ResponseStream(Stream):
     """The stream from the broker."""
 
     __slots__ = ()
+    side, head, most = Endpoint.BROKER, _RESPONSE_HEAD.size, RESPONSE_BYTES_MAX
 
-    def _followed(self, data: bytes) -> bytes:
-        position, end = self._remaining, len(data)
-        awaited = self.dialogue.awaited
-        while end - position >= _RESPONSE_HEAD.size:
-            size, correlation_id = _RESPONSE_HEAD.unpack_from(data, position)
-            if size < _SIZE_BYTES:
-                return self._give_up(data, Endpoint.BROKER, size)
-            if correlation_id in awaited and self._is_buffered(size, correlation_id):
-                if end - position < _SIZE_BYTES + size:
-                    return self._buffer_up_to(data, position, _SIZE_BYTES + size)
-                data, opened_size = self._opened(data, position, size)
-                position += opened_size - size
-                end = len(data)
-            if size > FRAME_BYTES_KEPT:
-                self._leave_out(end - position, size)
-            position += _SIZE_BYTES + size
-        if position >= end:
-            self._remaining = position - end
-            return data
-        return self._buffer_up_to(data, position, _RESPONSE_HEAD.size)
+    def _limits(self, size: int) -> tuple[int, int]:
+        _, correlation_id = _RESPONSE_HEAD.unpack_from(self._buffer)
+        if correlation_id in self.dialogue.awaited:
+            if size <= FRAME_BYTES_BUFFERED_MAX:
+                return size, FRAME_BYTES_KEPT
+            del self.dialogue.awaited[correlation_id]
+            self._say(correlation_id, "too long to be kept back: passed as it came, with any address in it")
+        return FRAME_BYTES_KEPT, FRAME_BYTES_KEPT
 
-    def _is_buffered(self, size: int, correlation_id: int) -> bool:
-        if size <= FRAME_BYTES_BUFFERED_MAX:
-            return True
-        del self.dialogue.awaited[correlation_id]
-        self._say(correlation_id, "too long to be kept back: passed as it came, with any address in it")
-        return False
-
-    def _opened(self, data: bytes, position: int, size: int) -> tuple[bytes, int]:
-        """Return the data with the frame at a position rewritten, and the frame's new size."""
-        begin, end = position + _SIZE_BYTES, position + _SIZE_BYTES + size
-        payload = data[begin:end]
-        (correlation_id,) = _SIZE.unpack_from(payload)
+    def _passed(self, frame: bytes) -> bytes:
+        _, correlation_id = _RESPONSE_HEAD.unpack_from(frame)
+        if correlation_id not in self.dialogue.awaited:
+            return frame
         key, version = self.dialogue.awaited.pop(correlation_id)
-        guard = self.dialogue.guard
+        payload, guard = frame[_SIZE_BYTES:], self.dialogue.guard
         if guard is not None and key in _GIVE_EPOCHS:
             guard.note_answer(API_NAMES[key], version, payload)
         newest = NEWEST_READ if guard is None else _NEWEST_GUARDED
@@ -275,12 +225,11 @@ class ResponseStream(Stream):
             looked_at = rewritten(key, version, payload, self.dialogue.relocate, newest=newest)
         except (WireError, OSError) as error:
             self._say(correlation_id, f"passed as it came, with any address in it: {error}")
-            return data, size
+            return frame
         if looked_at.note is None:
-            return data, size
+            return frame
         self._say(correlation_id, looked_at.note)
-        changed = looked_at.payload
-        return data[:position] + _SIZE.pack(len(changed)) + changed + data[end:], len(changed)
+        return _SIZE.pack(len(looked_at.payload)) + looked_at.payload
 
     def _say(self, correlation_id: int, text: str) -> None:
-        self.dialogue.remark(Remark(side=Endpoint.BROKER, correlation_id=correlation_id, text=text))
+        self.dialogue.remark(Remark(side=self.side, correlation_id=correlation_id, text=text))

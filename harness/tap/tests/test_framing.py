@@ -184,16 +184,14 @@ def test_of_each_frame_only_the_beginning_is_kept_however_it_is_cut(
 ) -> None:
     stream = Passing().requests
     frames = [framed(request("Heartbeat", 4, {}) + bytes(size)) for size in sizes]
-    kept = left_out = b""
     data = b"".join(frames)
-    for begin in range(0, len(data), piece_size):
-        piece = data[begin : begin + piece_size]
-        assert stream.take(piece) == piece or begin + piece_size < len(data)
-        for is_kept, part in stream.parts(piece):
-            kept, left_out = (kept + part, left_out) if is_kept else (kept, left_out + part)
 
+    assert (
+        b"".join(stream.take(data[begin:][:piece_size]) for begin in range(0, len(data), piece_size)) == data
+    )
+    kept = b"".join(bytes(kept) for kept, _ in stream.kept)
     assert kept == b"".join(frame[: 4 + FRAME_BYTES_KEPT] for frame in frames)
-    assert len(kept) + len(left_out) == len(data)
+    assert len(kept) + sum(left_out for _, left_out in stream.kept) == len(data)
 
 
 def _pieces(data: bytes, cuts: list[int]) -> list[bytes]:
