@@ -6,7 +6,7 @@ from typing import Final
 
 from harness.runner.recorder import EventPosition, Recorder
 from harness.scenario.script import ELSEWHERE, FORMERLY
-from harness.targets.base.interface import BrokerSession, Connection, ConnectionLost, Frame, Role
+from harness.targets.base.interface import BrokerSession, Connection, ConnectionLost, Frame, NoAnswer, Role
 from harness.targets.external.namespace import TopicNames
 from harness.trace.events import LATE, EventKind
 from harness.wire.codec import Decoded, decode_response
@@ -14,6 +14,8 @@ from harness.wire.errors import MalformedResponse
 
 _ROLES: Final = {ELSEWHERE: Role.OTHER, FORMERLY: Role.FORMER}
 """The connections that do not go to the coordinator."""
+_STRAYS: Final = 100
+"""So many frames that answer nothing: no client reads on."""
 
 
 def role_of(connection: str) -> Role:
@@ -94,6 +96,7 @@ class Line:
     async def answer_to(self, sent_at: int, place: EventPosition, *, timeout_ms: float) -> Answered:
         """Wait for the answer to a step's request; raises `NoAnswer` or `ConnectionLost` if none comes."""
         deadline_ms = self.session.now_ms() + timeout_ms
+        strays = 0
         while True:
             early = self._early.pop(sent_at, None)
             if early is not None:
@@ -103,6 +106,8 @@ class Line:
             answered = self._read(frame, place)
             if answered is not None:
                 self._early[answered.request.step] = answered
+            elif (strays := strays + 1) >= _STRAYS:
+                raise NoAnswer(f"given up after {strays} frames that answer nothing")
 
     def client_waits_ms(self, sent_at: int) -> float:
         """Return how much longer a client would await the answer to a step's request; 0 if it is over."""

@@ -63,6 +63,10 @@ _NO_TOPIC: Final = "c2hhcmUtc3RhdGUtd2FybQ"
 _FORBIDDEN: Final = frozenset({"CLUSTER_AUTHORIZATION_FAILED", "POLICY_VIOLATION", "UNSUPPORTED_VERSION"})
 
 
+class _NotController(NotYet):
+    """Another broker of the cluster creates topics."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
     """A broker's answers during its preparation."""
@@ -85,6 +89,7 @@ async def prepare(
     signs: SignsOfWork | None = None,
     is_ours: bool = False,
     may_lack_topics: bool = False,
+    cluster: Mapping[int, BrokerSession] | None = None,
 ) -> Prepared:
     """Wait until a broker's coordinator is ready and the topics exist; create missing topics.
 
@@ -99,6 +104,7 @@ async def prepare(
             one.
         is_ours: whether to have the broker create the share coordinator's topic, too.
         may_lack_topics: whether to go on without topics that cannot be had.
+        cluster: sessions on all brokers of its cluster, by id; with a ZooKeeper only one creates topics.
 
     Raises:
         TargetError: the broker has ended, does not get ready, or refuses the topics for lack of a right.
@@ -108,7 +114,7 @@ async def prepare(
     api_ranges = await until(lambda dialogue: _find_ready(dialogue, groups, tries, is_ours=is_ours))
     faults: list[str] | None = [] if may_lack_topics else None
     try:
-        prepared = await until(lambda dialogue: _have_topics(dialogue, topics, faults))
+        prepared = await until(lambda dialogue: _have_topics(dialogue, topics, faults, cluster or {}))
     except NotReadyError as error:
         if not may_lack_topics:
             raise
@@ -363,17 +369,23 @@ def _raise_if_not_allowed(api: str, error: str, *, name: str = "") -> None:
         )
 
 
-async def _have_topics(dialogue: Dialogue, topics: Mapping[str, int], faults: list[str] | None) -> Prepared:
+async def _have_topics(
+    dialogue: Dialogue,
+    topics: Mapping[str, int],
+    faults: list[str] | None,
+    cluster: Mapping[int, BrokerSession],
+) -> Prepared:
     """Create missing topics, and return why they are not there if the broker cannot create them.
 
     Args:
         dialogue: a new dialogue with the broker.
         topics: names with partition counts.
         faults: earlier answers that could not be read; None to go on trying until the broker can do it.
+        cluster: sessions on all brokers of its cluster, by id.
     """
     api_ranges = await dialogue.learn_versions()
     try:
-        lacking = await create_topics(dialogue, topics)
+        lacking = await _created(dialogue, topics, cluster)
         wanted = {name: count for name, count in topics.items() if name not in lacking}
         cluster_id, notes = await _check_topics(dialogue, wanted)
         refused = (f"topic {name} cannot be created: {why}" for name, why in lacking.items())
@@ -387,6 +399,25 @@ async def _have_topics(dialogue: Dialogue, topics: Mapping[str, int], faults: li
         if isinstance(error, Unreadable) and len(faults) < _STEADY_TRIES:
             raise
         return Prepared(api_ranges=api_ranges, cluster_id=None, lacking=dict.fromkeys(topics, str(error)))
+
+
+async def _created(
+    dialogue: Dialogue, topics: Mapping[str, int], cluster: Mapping[int, BrokerSession]
+) -> Mapping[str, str]:
+    """Create missing topics as `create_topics` does; the controller creates them if the broker may not."""
+
+    async def create(elsewhere: Dialogue) -> Mapping[str, str]:
+        await elsewhere.learn_versions()
+        return await create_topics(elsewhere, topics)
+
+    try:
+        return await create_topics(dialogue, topics)
+    except _NotController:
+        version = dialogue.version_of("Metadata", _METADATA_VERSIONS)
+        controller = (await dialogue.ask("Metadata", version, {"topics": []})).number("controller_id")
+        if controller not in cluster:
+            raise
+        return await ask_once(cluster[controller], create)
 
 
 async def create_topics(dialogue: Dialogue, topics: Mapping[str, int]) -> Mapping[str, str]:
@@ -407,7 +438,8 @@ async def create_topics(dialogue: Dialogue, topics: Mapping[str, int]) -> Mappin
             refused[name] = f"CreateTopics answers {error}"
         elif error not in _CREATED:
             _raise_if_not_allowed("CreateTopics", error)
-            raise NotYet(f"CreateTopics answers {error} for {name}")
+            unready = _NotController if error == "NOT_CONTROLLER" else NotYet
+            raise unready(f"CreateTopics answers {error} for {name}")
     return refused
 
 

@@ -296,20 +296,22 @@ class ExternalTarget(Target):
         """Create the topics, and wait until every coordinating broker serves groups."""
         prepared: Prepared | None = None
         topics = {guard.namespace.topic(name): count for name, count in self._made_topics().items()}
-        for home in layout.homes:
-            session = ExternalSession(layout.nodes[home], guard, self.security)
-            try:
+        cluster = {each: ExternalSession(node, guard, self.security) for each, node in layout.nodes.items()}
+        try:
+            for home in layout.homes:
                 asked = await prepare(
-                    session,
+                    cluster[home],
                     topics=topics,
                     timeout_ms=timeout_ms,
                     groups=[layout.name_at(home, f"{guard.namespace.prefix}{_PROBE}")],
                     may_lack_topics=self.stated.may_lack_topics,
+                    cluster=cluster,
                 )
-            finally:
-                await session.close()
-            prepared = prepared or asked
-            topics = {name: count for name, count in topics.items() if name not in prepared.lacking}
+                prepared = prepared or asked
+                topics = {name: count for name, count in topics.items() if name not in prepared.lacking}
+        finally:
+            for each in cluster.values():
+                await each.close()
         assert prepared is not None, "a cluster has a broker"
         return prepared
 
