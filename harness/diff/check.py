@@ -7,7 +7,8 @@ from itertools import islice
 
 from harness.diff.baseline import compared_with
 from harness.diff.compare import Departures
-from harness.diff.expectations import SourcedEntry, StaleEntry, apply_expectations
+from harness.diff.expectations import SourcedEntry, StaleEntry, apply_expectations, known_causes
+from harness.diff.gravity import headed
 from harness.diff.judge import Judged, TargetInfo, judge
 from harness.diff.model import Attempt, Difference, Judgement
 from harness.diff.repeats import (
@@ -105,7 +106,8 @@ def set_against(
         baseline: an earlier run's judgements, or None.
         today: the date by which expiry is judged.
     """
-    judged = [_as_measure(each, infos) for each in judged]
+    known = {name: known_causes(entries, info) for name, info in infos.items()}
+    judged = [_under_news(_as_measure(each, infos), known[each.first.judgement.target]) for each in judged]
     confirmed = confirmed_causes(judged)
     attempts = [(repeated, one) for repeated in judged for one in repeated.attempts]
     foreseen = apply_expectations([one.judgement for _, one in attempts], infos, entries, today)
@@ -127,6 +129,13 @@ def set_against(
         removed=compared.removed,
         attempts=tuple(attempt for each in weighed for attempt in each.attempts),
     )
+
+
+def _under_news(repeated: Repeated, known: frozenset[str]) -> Repeated:
+    """Return attempts, each headed by its gravest difference that its target is not known for."""
+    headings = [(one, *headed(one.judgement, one.differences, known)) for one in repeated.attempts]
+    attempts = (replace(one, judgement=judgement, differences=found) for one, judgement, found in headings)
+    return replace(repeated, attempts=tuple(attempts))
 
 
 def _as_measure(repeated: Repeated, infos: Mapping[str, TargetInfo]) -> Repeated:
@@ -161,17 +170,26 @@ def stored_against(
 ) -> CheckedRun:
     """Apply expectations and the baseline to the results that a run stored; `set_against` says of what.
 
-    Outcomes, differences and confirmations stay as they are.
+    Outcomes, confirmations and differences stay as they are; only which one heads a result may change.
     """
-    of = {(each.target, each.scenario_id): each for each in stored.judgements}
+    known = {name: known_causes(entries, info) for name, info in infos.items()}
+    of_result: dict[tuple[str, str], list[Difference]] = {}
+    for one in stored.differences:
+        of_result.setdefault((one.target, one.scenario_id), []).append(one)
+    headings = [
+        headed(each, of_result.get((each.target, each.scenario_id), ()), known[each.target])
+        for each in stored.judgements
+    ]
+    of = {(each.target, each.scenario_id): each for each, _ in headings}
     attempts = [_as_judgement(each, of[each.target, each.scenario_id]) for each in stored.attempts]
-    applied = apply_expectations((*stored.judgements, *attempts), infos, entries, today)
-    count = len(stored.judgements)
+    applied = apply_expectations((*of.values(), *attempts), infos, entries, today)
+    count = len(headings)
     compared = compared_with(applied.judgements[:count], baseline)
     expected = zip(stored.attempts, applied.judgements[count:], strict=True)
     return replace(
         stored,
         judgements=compared.judgements,
+        differences=tuple(difference for _, found in headings for difference in found),
         stale_entries=applied.stale_entries,
         removed=compared.removed,
         attempts=tuple(

@@ -245,6 +245,15 @@ def check_scenarios(entries: Sequence[SourcedEntry], catalogue: Sequence[str]) -
         raise ExpectationError("\n".join(faults))
 
 
+def known_causes(entries: Sequence[SourcedEntry], info: TargetInfo) -> frozenset[str]:
+    """Return the causes that a target is known for, wherever they show."""
+    return frozenset(cause for one in _entries_of(entries, info) for cause in one.covered)
+
+
+def _entries_of(entries: Sequence[SourcedEntry], info: TargetInfo) -> Sequence[SourcedEntry]:
+    return [one for one in entries if any(matches_target(each, info) for each in one.entry.targets)]
+
+
 def apply_expectations(
     judgements: Sequence[Judgement],
     infos: Mapping[str, TargetInfo],
@@ -263,10 +272,7 @@ def apply_expectations(
     # By their indexes among all entries: files of two folders may have the same name.
     spoken_of: set[int] = set()
     fired: set[int] = set()
-    by_target = {
-        name: [one for one in entries if any(matches_target(each, info) for each in one.entry.targets)]
-        for name, info in infos.items()
-    }
+    by_target = {name: _entries_of(entries, info) for name, info in infos.items()}
     for judgement in judgements:
         info = infos[judgement.target]
         concerned = {
@@ -295,8 +301,6 @@ def _with_expectation(
     firing = [one for one in concerned if one.entry.foresaw(judgement)]
     explanation = _explanation(judgement, firing, known, today)
     if not explanation:
-        if firing:
-            return _partly_covered(judgement, known)
         awaited = [one for one in concerned if one.entry.cause is None and not one.entry.may_stay_away(today)]
         return _not_foreseen(judgement, awaited) if awaited else _without_entry(judgement)
     for one in explanation:
@@ -329,17 +333,6 @@ def _explanation(
     together = [tuple(min(each, key=has_expired) for each in by_cause)] if is_here and all(by_cause) else []
     whole = [*((one,) for one in firing if one.entry.cause is None), *together]
     return min(whole, key=lambda each: any(map(has_expired, each)), default=())
-
-
-def _partly_covered(judgement: Judgement, known: Sequence[SourcedEntry]) -> Judgement:
-    """Judge a result of which entries know some causes, and not all."""
-    causes = {cause for one in known for cause in one.covered}
-    others = "; ".join(cause for cause in judgement.causes if cause not in causes)
-    return replace(
-        judgement,
-        expectation=Expectation.UNEXPECTED.value,
-        reason=f"{judgement.reason}; no entry covers it for the cause {others}",
-    )
 
 
 def _without_entry(judgement: Judgement) -> Judgement:

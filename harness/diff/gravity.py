@@ -4,19 +4,23 @@ A difference follows from an earlier one if that one changed the course of the c
 or a request that changes something was accepted on one side only. A generation or an epoch also follows from
 one that was off by as much before: a group counts on from there. Everything else is a difference of its own,
 however many there are.
+
+What a target is known for heads no result that has another difference of its own.
 """
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from enum import IntEnum, auto
 from typing import Final
 
 from harness.apis.descriptor import Access
 from harness.apis.table import descriptor
+from harness.diff.model import Difference, Judgement
 from harness.diff.paths import unindexed
 from harness.diff.raw_difference import RawDifference
-from harness.verdict import DifferenceClass
+from harness.verdict import DifferenceClass, Outcome
 
 _NO_ANSWER: Final = frozenset((DifferenceClass.LIVENESS, DifferenceClass.ORDERING, DifferenceClass.ENCODING))
 _ERRORS: Final = frozenset((DifferenceClass.ERROR_CODE, DifferenceClass.ERROR_PRECEDENCE))
@@ -27,9 +31,10 @@ _STATE: Final = re.compile(
 )
 """Parts of the paths of fields that show a group's state, who is in it, and who has what."""
 
-
 _COUNTER: Final = re.compile(r"generation_id|\w*(?<!leader_)(?<!producer_)epoch")
 """Fields that show how often a group has changed."""
+_BESIDE: Final = "; known beside it: "
+"""Between a difference and those that a target is known for."""
 
 
 class Gravity(IntEnum):
@@ -42,7 +47,7 @@ class Gravity(IntEnum):
     LENIENT = auto()
 
 
-def gravity(one: RawDifference) -> Gravity:
+def gravity(one: RawDifference | Difference) -> Gravity:
     """Return how much a difference matters to a client."""
     if one.is_lenient:
         return Gravity.LENIENT
@@ -72,6 +77,38 @@ def ranked(seen: Sequence[RawDifference]) -> tuple[tuple[RawDifference, bool], .
     roots = [one for one, follows in marked if not follows]
     finding = min(roots, key=lambda one: (gravity(one), one.step), default=None)
     return tuple(sorted(marked, key=lambda each: each[0] is not finding))
+
+
+def headed(
+    judgement: Judgement, found: Sequence[Difference], known: Collection[str]
+) -> tuple[Judgement, tuple[Difference, ...]]:
+    """Return a diverging result under its gravest difference that is not known, and its differences.
+
+    Args:
+        judgement: the result.
+        found: its differences, the finding first.
+        known: the causes that its target is known for.
+    """
+    own = [each for each in found if not (each.is_lenient or each.is_consequence)]
+    heads = sorted(own, key=lambda each: (gravity(each), each.step, each.ordinal))
+    if judgement.outcome != Outcome.DIVERGES or not heads:
+        return judgement, tuple(found)
+    head = min(heads, key=lambda each: each.cause in known)
+    if head is found[0]:
+        return judgement, tuple(found)
+    observed = judgement.observed.rpartition(_BESIDE)[2]
+    observed = observed if head is heads[0] else f"step {head.step}: {head.cause}{_BESIDE}{observed}"
+    in_order = (head, *sorted((each for each in found if each is not head), key=lambda each: each.step))
+    ordered = tuple(replace(each, ordinal=ordinal) for ordinal, each in enumerate(in_order))
+    causes = tuple(dict.fromkeys((head.cause, *judgement.causes)))
+    return replace(
+        judgement,
+        reason=observed,
+        observed=observed,
+        causes=causes,
+        signature=head.signature,
+        first_step=head.step,
+    ), ordered
 
 
 def _is_beside_error(one: RawDifference, errors: Mapping[int, Sequence[str]]) -> bool:

@@ -51,8 +51,13 @@ class Judged:
 
     judgement: Judgement
     differences: tuple[Difference, ...] = ()
-    starved: str | None = None
-    """How the machine kept the conversation from running before its finding; None if it was calm."""
+    starvations: Mapping[str, str] = field(default_factory=dict)
+    """By cause, how the machine kept the conversation from running before it showed; none if it was calm."""
+
+    @property
+    def starved(self) -> str | None:
+        """How the machine kept the conversation from running before its finding; None if it was calm."""
+        return self.starvations.get(self.differences[0].cause) if self.differences else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +65,7 @@ class _Ruling:
     outcome: Outcome
     reason: str
     differences: tuple[Difference, ...] = ()
-    starved: str | None = None
+    starvations: Mapping[str, str] = field(default_factory=dict)
 
 
 def judge(
@@ -90,7 +95,7 @@ def judge(
             reason=f"the checker failed on this trace: {type(error).__name__}: {error}",
         )
     judgement = _judgement(script, info, events, ruling)
-    return Judged(judgement=judgement, differences=ruling.differences, starved=ruling.starved)
+    return Judged(judgement=judgement, differences=ruling.differences, starvations=ruling.starvations)
 
 
 def _rule(
@@ -111,10 +116,14 @@ def _rule(
     found = differences(script, kept, measure, departures, forgives_faults=info.spec.startswith(_EXTERNAL))
     finding = found[0] if found else None
     if finding is not None and not finding.is_lenient:
-        starved = starved_before(script, kept, finding)
         claim = CLAIM_IS_TRUE if is_claim_true(found) else ""
         reason = f"{_reason(script, kept, finding, oracle_events)}{claim}"
-        return _Ruling(outcome=Outcome.DIVERGES, reason=reason, differences=found, starved=starved)
+        return _Ruling(
+            outcome=Outcome.DIVERGES,
+            reason=reason,
+            differences=found,
+            starvations=_starvations(script, kept, found),
+        )
     open_questions = [question for question in (broke_off, doubt) if question]
     if open_questions:
         reason = "; ".join(open_questions)
@@ -123,6 +132,13 @@ def _rule(
         reason = f"{_reason(script, kept, finding)}; no client should take notice"
         return _Ruling(outcome=Outcome.LENIENT, reason=reason, differences=found)
     return _Ruling(outcome=Outcome.CONFORMS, reason=ALONE_REASON if info.oracle is None else CONFORMS_REASON)
+
+
+def _starvations(script: Script, events: Sequence[Event], found: Sequence[Difference]) -> Mapping[str, str]:
+    """Return how the machine kept a conversation from running before each cause showed first."""
+    first = {one.cause: one for one in reversed(found) if not (one.is_lenient or one.is_consequence)}
+    before = {cause: starved_before(script, events, one) for cause, one in first.items()}
+    return {cause: starved for cause, starved in before.items() if starved is not None}
 
 
 def is_claim_true(found: Sequence[Difference]) -> bool:

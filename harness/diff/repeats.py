@@ -71,9 +71,9 @@ def confirmed_causes(judged: Iterable[Repeated]) -> Confirmed:
     found: dict[tuple[str, str], str] = {}
     for repeated in judged:
         for one in repeated.attempts[1:]:
-            if one.judgement.outcome == Outcome.DIVERGES and one.starved is None:
-                place = one.judgement
-                for cause in place.causes:
+            place = one.judgement
+            if place.outcome == Outcome.DIVERGES:
+                for cause in (each for each in place.causes if each not in one.starvations):
                     found.setdefault((place.target, cause), place.scenario_id)
     return found
 

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final
 
-from harness.diff.expectations import SourcedEntry, apply_expectations
+from harness.diff.expectations import SourcedEntry, apply_expectations, known_causes
+from harness.diff.gravity import headed
 from harness.diff.judge import TargetInfo, judge
 from harness.diff.repeats import is_accusation
 from harness.diff.target_pattern import is_reference
@@ -76,5 +77,6 @@ class FirstLook:
         if judged.judgement.outcome != Outcome.DIVERGES or judged.starved is not None:
             return None
         today = datetime.now(UTC).date()
-        (judgement,) = apply_expectations([judged.judgement], {target: info}, self._entries, today).judgements
+        unknown, _ = headed(judged.judgement, judged.differences, known_causes(self._entries, info))
+        (judgement,) = apply_expectations([unknown], {target: info}, self._entries, today).judgements
         return shortened(judgement.reason, _REASON_CHARACTERS) if is_accusation(judgement) else None

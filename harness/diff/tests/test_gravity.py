@@ -3,8 +3,9 @@
 import pytest
 
 from harness.diff.cause import Cause, cause_of
-from harness.diff.gravity import ranked
+from harness.diff.gravity import headed, ranked
 from harness.diff.raw_difference import Against, RawDifference, field_class
+from harness.tests.report_run import JAVA, difference, judgement
 from harness.verdict import DifferenceClass
 
 
@@ -64,6 +65,17 @@ def test_the_gravest_difference_that_follows_from_no_other_heads_a_result(
     assert found[0] == (finding, False)
     assert tuple(one for one, follows in found if follows) == following
     assert sorted(one.step for one, _ in found) == [one.step for one in seen]
+
+
+def test_what_is_known_stands_below_what_is_new() -> None:
+    old, new = difference("a/b", JAVA), difference("a/b", JAVA, step=9, field="generation_id", ordinal=1)
+    result = judgement("a/b", JAVA, "diverges", reason="step 3: old", causes=(old.cause, new.cause))
+    under_new, found = headed(result, (old, new), {old.cause})
+    assert [(each.step, each.ordinal) for each in found] == [(9, 0), (3, 1)]
+    assert under_new.reason == f"step 9: {new.cause}; known beside it: step 3: old"
+    assert (under_new.first_step, under_new.causes) == (9, (new.cause, old.cause))
+    again, _ = headed(under_new, found, ())
+    assert (again.observed, again.causes) == (result.observed, result.causes)
 
 
 @pytest.mark.parametrize(

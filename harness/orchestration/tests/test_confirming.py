@@ -247,12 +247,9 @@ def test_one_scenario_is_run_again_for_all_results_of_a_cause(tmp_path: Path) ->
     of_causes = causes(run)
     assert max(map(len, of_causes.values())) > 1
     assert len(listening.attempts) == len(of_causes)
-    red = [
-        each for each in run.checked.judgements if each.target == "moody" and each.outcome == Outcome.DIVERGES
-    ]
-    assert {each.confirmation for each in red} == {Confirmation.CONFIRMED}
-    assert {each.attempt_count for each in red} == {1, 2}
-    others = [each.reason for each in red if each.attempt_count == 1]
+    assert {each.confirmation for each in red(run)} == {Confirmation.CONFIRMED}
+    assert {each.attempt_count for each in red(run)} == {1, 2}
+    others = [each.reason for each in red(run) if each.attempt_count == 1]
     assert all("; its cause was shown again in classic/" in reason for reason in others)
 
 
@@ -263,7 +260,4 @@ def test_of_a_cause_that_does_not_show_again_the_next_scenario_is_run(tmp_path: 
     tried = [each.partition(": ")[2] for each in listening.attempts]
     for of_cause in causes(run).values():
         assert of_cause <= set(tried)
-    red = [
-        each for each in run.checked.judgements if each.target == "moody" and each.outcome == Outcome.DIVERGES
-    ]
-    assert {each.confirmation for each in red} == {Confirmation.FLAKY}
+    assert {each.confirmation for each in red(run)} == {Confirmation.FLAKY}
