@@ -123,9 +123,9 @@ def _recording(path: Path) -> Recording:
     run, target = RunFolder(path.absolute().parent.parent.parent.parent), path.parent.name
     if path.name != JOURNAL or not run.headers_json(target).is_file():
         return Recording(files=(path,))
-    is_tap, footer = not is_clients_folder(run.path), run.read_footer()
+    is_tap = not is_clients_folder(run.path)
     damages: tuple[str, ...] = ()
-    if is_tap and footer is not None:
+    if is_tap and (footer := run.read_footer()) is not None:
         try:
             refuse_cut_short(path, run.path, target, footer)
         except TraceError as error:

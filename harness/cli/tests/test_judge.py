@@ -9,6 +9,7 @@ from harness.tests.in_process import CommandLine
 from harness.tests.replayed import two_members
 from harness.tests.site_reading import views_of
 from harness.tests.tap_folders import tap_folder
+from harness.trace.events import RunKind
 from harness.wire.codec import decode_response
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
@@ -64,6 +65,11 @@ def test_a_tap_is_compared_as_its_broker_was_configured(
 
     default_delay = "--broker-property=group.initial.rebalance.delay.ms=3000"
     assert kafka_conformance("judge", tap, "--whole", default_delay) == ExitCode.UNEXPECTED
+
+    # A run of clients is whole, and its footer is another one.
+    (tap / "run.json").write_text(json.dumps({"kind": RunKind.CLIENTS}))
+    (tap / "record" / "footer.json").write_text('{"ended": "complete"}')
+    assert kafka_conformance("judge", tap) == ExitCode.EXPECTED
 
 
 def test_without_a_configuration_the_output_says_that_the_default_was_compared(
