@@ -237,7 +237,9 @@ class _GroupJudgement:
         account.not_compared.update(conversation.unread)
         known = len(account.findings)
         self._replay.take(conversation, self._gaps, end_ms=end_ms)
-        of_group = [each for each in exchanges if self._group in each.groups or each.fault]
+        of_group = [
+            each for each in exchanges if self._group in each.groups or each.fault or each.transactional_id
+        ]
         refusals = list(self._blame.take_all(of_group))
         if self._hashing is not None:
             topics = self._facts.topics

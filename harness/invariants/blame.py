@@ -36,6 +36,15 @@ _OF_COORDINATOR: Final = COORDINATOR_CHANGED | {"UNKNOWN_SERVER_ERROR", "REQUEST
 _WAIT: Final = frozenset(("CONCURRENT_TRANSACTIONS", "UNSTABLE_OFFSET_COMMIT"))
 """Errors after which a client is to ask again until something else has ended."""
 _EPOCHS: Final = frozenset(("ILLEGAL_GENERATION", "FENCED_MEMBER_EPOCH", "STALE_MEMBER_EPOCH"))
+_OF_PRODUCER: Final = frozenset(("INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED"))
+_NO_TOPIC: Final = "UNKNOWN_TOPIC_OR_PARTITION"
+_OF_MEMBERS: Final = MappingProxyType(
+    {
+        "NON_EMPTY_GROUP": "deletes a group that has members",
+        "GROUP_SUBSCRIBED_TO_TOPIC": "deletes offsets of a topic that members read",
+    }
+)
+"""Errors of administrators that are due to the members of the group."""
 _BY_ITSELF: Final = MappingProxyType(
     {
         "INCONSISTENT_GROUP_PROTOCOL": "offers no protocol that all other members have",
@@ -138,6 +147,12 @@ class Blame:
     _epoch: int = -1
     _epoch_ms: float = -inf
     _deleted_ms: float = -inf
+    _protocol_type: str = ""
+    """That of the member that joined last."""
+    _producers: dict[str, tuple[int, float, str]] = field(default_factory=dict)
+    """By transactional id, the last epoch that a producer was given, when, and to which client."""
+    _accepted_topics: set[tuple[str, int]] = field(default_factory=set)
+    """Partitions of which an offset was accepted, so that they were there."""
     _repeats: dict[tuple[str, str, str], tuple[str, int]] = field(default_factory=dict)
     """By connection, API and member, the last error and how often it came in a row."""
 
@@ -180,6 +195,12 @@ class Blame:
         """Process an answer; yield the refusal in it with its cause, unless it is an ordinary one."""
         error = _error_of(exchange.response, self.group)
         member_id = text(exchange.request, "member_id")
+        if exchange.api == "InitProducerId" and error == NO_ERROR:
+            given = number(exchange.response, "producer_epoch"), exchange.answered_ms, exchange.actor or ""
+            self._producers[exchange.transactional_id] = given
+        if self.group not in exchange.groups:
+            return
+        self._accepted_topics.update(_partitions_with(exchange.response, NO_ERROR))
         if error in COORDINATOR_CHANGED:
             self.changes_ms.append(exchange.answered_ms)
         count = self._count_repeats(exchange, member_id, error)
@@ -227,10 +248,24 @@ class Blame:
         if error == "MEMBER_ID_REQUIRED":
             return None
         if error in _BY_ITSELF:
-            return ToBlame.CLIENT, _BY_ITSELF[error], _details(exchange)
+            return self._by_itself(exchange, error)
+        if error in _OF_PRODUCER:
+            return self._zombie(exchange)
+        if error in _OF_MEMBERS or error == _NO_TOPIC:
+            return self._misplaced(exchange, error)
+        return self._of_member(exchange, error, member_id)
+
+    def _by_itself(self, exchange: Exchange, error: str) -> _Cause:
+        said = text(exchange.request, "protocol_type")
+        if error == "INCONSISTENT_GROUP_PROTOCOL" and self._protocol_type not in ("", said):
+            shown = f"`{said}`, the group has `{self._protocol_type}`"
+            return ToBlame.CLIENT, "joins with another protocol type than the group has", shown
+        return ToBlame.CLIENT, _BY_ITSELF[error], _details(exchange)
+
+    def _of_member(self, exchange: Exchange, error: str, member_id: str) -> _Cause | None:
         if error == "FENCED_INSTANCE_ID":
             return self._fenced(exchange, member_id)
-        member = self._members.get(member_id)
+        member = self._members.get(member_id) if member_id else self._last_on(exchange)
         if error == "UNKNOWN_MEMBER_ID":
             return self._unknown(exchange, member_id) if member is None else self._removed(exchange, member)
         if error in _EPOCHS:
@@ -250,6 +285,40 @@ class Blame:
         ago = _seconds(exchange.answered_ms - at_ms)
         shown = f"{client or 'a client without a name'} joined with `{instance}` on another connection {ago}"
         return ToBlame.CLIENT, "fenced: two clients have one instance id", f"{shown} before"
+
+    def _zombie(self, exchange: Exchange) -> _Cause | None:
+        said, name = number(exchange.request, "producer_epoch"), exchange.transactional_id
+        epoch, at_ms, client = self._producers.get(name, (-1, -inf, ""))
+        if said >= epoch:
+            return ToBlame.UNKNOWN, "a producer is fenced, and the recording does not show by whom", ""
+        ago_ms = exchange.asked_ms - at_ms
+        if ago_ms < GRACE_MS:
+            return None
+        got = f"{client or 'a client'} got {epoch} for `{name}` {_seconds(ago_ms)} before"
+        shown = f"it has epoch {said}, and {got}"
+        return ToBlame.CLIENT, "fenced: a newer producer has its transactional id", shown
+
+    def _misplaced(self, exchange: Exchange, error: str) -> _Cause:
+        """Return the cause of a refusal that is due to members, or to topics, that are or are not there."""
+        if error == _NO_TOPIC:
+            missing = set(_partitions_with(exchange.response, error))
+            names = ", ".join(f"{topic}-{partition}" for topic, partition in sorted(missing))
+            if missing & self._accepted_topics:
+                return ToBlame.UNKNOWN, "a topic is gone", names
+            return ToBlame.CLIENT, "names a topic or partition that does not exist", names
+        there = [
+            each.client
+            for each in self._members.values()
+            if not each.is_left and exchange.asked_ms - each.heard_ms < each.session_ms
+        ]
+        if not there:
+            return ToBlame.UNKNOWN, f"refused with {error}, and the recording shows no member", ""
+        return ToBlame.CLIENT, _OF_MEMBERS[error], f"{there[0]} is one of {len(there)}"
+
+    def _last_on(self, exchange: Exchange) -> _Member | None:
+        """Return the member that a connection was last used by: a client that gave up its id names none."""
+        known = [each for each in self._members.values() if each.connection == exchange.connection]
+        return max(known, key=lambda each: each.heard_ms, default=None)
 
     def _unknown(self, exchange: Exchange, member_id: str) -> _Cause | None:
         given_ms, good_ms = self._pending.get(member_id, (inf, inf))
@@ -325,6 +394,7 @@ class Blame:
         request, answer = exchange.request, exchange.response
         member_id, epoch = text(answer, "member_id"), number(answer, "generation_id")
         self._pending.pop(member_id, None)
+        self._protocol_type = text(request, "protocol_type")
         rebalance_ms = number(request, "rebalance_timeout_ms") if "rebalance_timeout_ms" in request else 1
         self._members[member_id] = _Member(
             client=exchange.actor or "",
@@ -420,6 +490,15 @@ def _error_of(value: object, group: str) -> str:
         value = [each for each in value.values() if isinstance(each, Mapping | list)]
     found = (_error_of(each, group) for each in value) if isinstance(value, list) else ()
     return next((each for each in found if each != NO_ERROR), NO_ERROR)
+
+
+def _partitions_with(answer: Mapping[str, object], error: str) -> Iterator[tuple[str, int]]:
+    """Yield the partitions of which an answer to a commit or a deletion of offsets says this."""
+    for topic in items(answer, "topics"):
+        for partition in items(topic, "partitions"):
+            if "committed_offset" not in partition and text(partition, "error_code") == error:
+                name = text(topic, "name") or text(topic, "topic_id")
+                yield name, number(partition, "partition_index")
 
 
 def _seconds(duration_ms: float) -> str:

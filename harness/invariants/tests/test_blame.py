@@ -23,15 +23,16 @@ def blamed(events: Sequence[Event], group: str = READERS, **given: object) -> li
     return [each for each in blame.take_all(exchanges) if each.group == group]
 
 
-def test_a_silent_member_is_removed_after_its_session() -> None:
+def test_a_silent_member_is_removed_after_its_session_and_known_even_without_its_id() -> None:
     recording, ana = one_member()
     recording.passes(8_100)
-    beat(recording, "ana", ana, 1)
+    for member_id in (ana, ""):
+        beat(recording, "ana", member_id, 1)
 
-    (refusal,) = blamed(recording.events)
-
-    assert (refusal.party, refusal.client) == (ToBlame.CLIENT, "ana")
-    assert "session 6.0 s, silent for 8.1 s" in refusal.says
+    for refusal in (refusals := blamed(recording.events)):
+        assert (refusal.party, refusal.client) == (ToBlame.CLIENT, "ana")
+        assert "session 6.0 s, silent for 8.1 s" in refusal.says
+    assert len(refusals) == 2
 
 
 def test_a_twin_with_the_same_instance_id_is_named() -> None:
@@ -89,6 +90,47 @@ def test_an_id_that_is_to_be_used_and_is_not_is_blamed() -> None:
 
     assert (refusal.party, refusal.client) == (ToBlame.CLIENT, "bob")
     assert "ignores MEMBER_ID_REQUIRED" in refusal.says
+
+
+def refused(error: str) -> dict[str, object]:
+    return {"topics": [{"name": "orders", "partitions": [{"partition_index": 7, "error_code": error}]}]}
+
+
+def test_who_asks_for_what_cannot_be_is_blamed() -> None:
+    trace = Trace()
+    trace.join("ana", 1, session_timeout_ms=6_000)
+    not_empty = {"results": [{"group_id": GROUP, "error_code": "NON_EMPTY_GROUP"}]}
+    trace.exchange("bob", "DeleteGroups", {"groups_names": [GROUP]}, not_empty)
+    trace.exchange("bob", "OffsetDelete", {}, refused("GROUP_SUBSCRIBED_TO_TOPIC"))
+    trace.exchange("bob", "OffsetCommit", {}, refused("UNKNOWN_TOPIC_OR_PARTITION"))
+    other_type = {"error_code": "INCONSISTENT_GROUP_PROTOCOL"}
+    trace.exchange("bob", "JoinGroup", {"protocol_type": "connect"}, other_type)
+
+    refusals = blamed(trace.events, GROUP)
+
+    assert {each.party for each in refusals} == {ToBlame.CLIENT}
+    assert [each.says.split(": ", 1)[1] for each in refusals] == [
+        "deletes a group that has members (ana is one of 1)",
+        "deletes offsets of a topic that members read (ana is one of 1)",
+        "names a topic or partition that does not exist (orders-7)",
+        "joins with another protocol type than the group has (`connect`, the group has `consumer`)",
+    ]
+
+
+def test_a_producer_that_a_newer_one_fenced_is_blamed() -> None:
+    trace = Trace()
+    names: dict[str, object] = {"transactional_id": "tx"}
+    for client, epoch in (("ana", 0), ("bob", 1)):
+        trace.exchange(client, "InitProducerId", names, {"producer_id": 5, "producer_epoch": epoch})
+    trace.passes(1_400)
+    trace.exchange(
+        "ana", "TxnOffsetCommit", {**names, "producer_epoch": 0}, refused("INVALID_PRODUCER_EPOCH")
+    )
+
+    (refusal,) = blamed(trace.events, GROUP)
+
+    assert (refusal.party, refusal.client) == (ToBlame.CLIENT, "ana")
+    assert "it has epoch 0, and bob got 1 for `tx` 1.4 s before" in refusal.says
 
 
 def test_nothing_is_certain_of_a_connection_whose_bytes_were_lost() -> None:

@@ -41,9 +41,6 @@ def test_a_race_that_no_order_explains_is_open_with_its_rounds_and_a_line_that_r
     assert page.count('<details class="target differs" id="race-2" open>') == 1
     assert "kafka-conformance race delete-and-commit --target kafka-3.9.2 --seed 7 --rounds 20" in page
     assert "<img" not in page
-
-
-def test_races_that_are_all_explained_are_folded(tmp_path: Path) -> None:
     write_report(tmp_path, RUN, [verdict(explained=20)])
     page = view_of(tmp_path, "races")
     assert "An order explains the answers of every race" in page

@@ -53,8 +53,10 @@ def test_names_of_races_are_unique_and_globs_choose_among_them() -> None:
         select_races(["human"])
 
 
-def test_histories_come_back_from_file_as_they_were(tmp_path: Path) -> None:
-    histories = raced(Shuffled, "3.9", "join-sync", rounds=5, seed=1)
+@pytest.mark.parametrize(("profile", "race"), [("3.9", "join-sync"), ("4.4", "consumer-beats")])
+def test_histories_come_back_from_file_as_they_were(tmp_path: Path, profile: str, race: str) -> None:
+    histories = raced(Shuffled, profile, race, rounds=5, seed=1)
+    assert any("topic:payments" in history_to_json(each) for each in histories) is (profile == "4.4")
     path = tmp_path / "histories.jsonl"
     path.write_text("".join(f"{history_to_json(each)}\n" for each in histories))
     read = read_histories(path)
@@ -162,14 +164,6 @@ def stored(path: Path, *, profile: str, histories: list[History]) -> RacesFolder
     for history in histories:
         folder.append("kafka-0.0.0", history)
     return folder
-
-
-def test_histories_on_file_name_topics_where_requests_have_their_ids(tmp_path: Path) -> None:
-    histories = raced(Shuffled, "4.4", "consumer-beats", rounds=3, seed=1)
-    assert any("topic:payments" in history_to_json(each) for each in histories)
-    folder = stored(tmp_path / "run", profile="4.4", histories=histories)
-    (file,) = folder.path.rglob("histories.jsonl.zst")
-    assert [each.shape() for each in read_histories(file)] == [each.shape() for each in histories]
 
 
 def test_a_stored_run_is_judged_again(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What a tap changes on the way, and that it changes nothing else, however the bytes are cut."""
 
 from collections.abc import Mapping
+from itertools import cycle
 
 import pytest
 from hypothesis import given, settings
@@ -69,15 +70,7 @@ def test_brokers_of_metadata_are_found_at_the_tap(version: int) -> None:
     assert remark.correlation_id == 5
 
 
-@pytest.mark.parametrize("version", [0, 3])
-def test_a_coordinator_is_found_at_the_tap(version: int) -> None:
-    fields: Fields = {"error_code": "NONE", "node_id": 2, "host": "broker", "port": 9002}
-    found = Passing().answered("FindCoordinator", version, fields)
-
-    assert (found["host"], found["port"], found["node_id"]) == ("tap", 7002, 2)
-
-
-def test_of_several_coordinators_those_that_are_there_are_found_at_the_tap() -> None:
+def test_coordinators_and_described_brokers_that_are_there_are_found_at_the_tap() -> None:
     nowhere: Fields = {"node_id": -1, "host": "", "port": -1, "error_code": "COORDINATOR_NOT_AVAILABLE"}
     somewhere: Fields = {"node_id": 1, "host": "broker", "port": 9001, "error_code": "NONE"}
     missing: Fields = {"key": "b", "error_message": None, **nowhere}
@@ -85,12 +78,11 @@ def test_of_several_coordinators_those_that_are_there_are_found_at_the_tap() -> 
     found = Passing().answered("FindCoordinator", 4, {"coordinators": [there, missing]})
 
     assert found["coordinators"] == [{**there, "host": "tap", "port": 7001}, missing]
-
-
-def test_brokers_of_a_described_cluster_are_found_at_the_tap() -> None:
+    for version in (0, 3):
+        found = Passing().answered("FindCoordinator", version, somewhere)
+        assert (found["host"], found["port"], found["node_id"]) == ("tap", 7001, 1)
     brokers: list[Fields] = [{"broker_id": 3, "host": "broker", "port": 9003, "rack": None}]
     found = Passing().answered("DescribeCluster", 0, {**ERRORS, "cluster_id": "c", "brokers": brokers})
-
     assert found["brokers"] == [{"broker_id": 3, "host": "tap", "port": 7003, "rack": None}]
 
 
@@ -195,11 +187,9 @@ def test_of_each_frame_only_the_beginning_is_kept_however_it_is_cut(
 
 
 def _pieces(data: bytes, cuts: list[int]) -> list[bytes]:
-    pieces: list[bytes] = []
-    turn = 0
+    pieces, sizes = list[bytes](), cycle(cuts)
     while data:
-        size = cuts[turn % len(cuts)]
-        turn += 1
+        size = next(sizes)
         pieces.append(data[:size])
         data = data[size:]
     return pieces

@@ -43,21 +43,14 @@ def test_a_request_about_others_things_is_not_passed(tmp_path: Path) -> None:
         assert f"by the tap: {refused}" in {event.note for event in tapped.events()}
 
 
-def test_a_request_that_comes_byte_by_byte_is_looked_at_before_any_of_it_is_passed(tmp_path: Path) -> None:
+def test_what_is_refused_or_no_frame_is_not_passed_even_byte_by_byte(tmp_path: Path) -> None:
     with tapped_port(tmp_path, prefix=PREFIX) as tapped:
-        client, broker = tapped.open("script")
-        for byte in heartbeat("payroll"):
-            client.send(bytes([byte]))
-        assert broker.receive(1) == b""
-        assert tapped.tap.refusal("script") is not None
-
-
-def test_what_is_no_frame_is_not_passed(tmp_path: Path) -> None:
-    with tapped_port(tmp_path, prefix=PREFIX) as tapped:
-        client, broker = tapped.open("script")
-        client.send(b"GET / HTTP/1.1\r\n\r\n")
-        assert broker.receive(1) == b""
-        assert client.receive(1) == b""
+        for name, sent in (("script", heartbeat("payroll")), ("browser", b"GET / HTTP/1.1\r\n\r\n")):
+            client, broker = tapped.open(name)
+            for byte in sent:
+                client.send(bytes([byte]))
+            assert broker.receive(1) == b""
+            assert tapped.tap.refusal(name) is not None
 
 
 def test_a_producer_counts_as_the_runs_once_the_broker_gave_it(tmp_path: Path) -> None:

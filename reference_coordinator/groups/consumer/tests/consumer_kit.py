@@ -23,7 +23,6 @@ GROUP: Final = GroupId("g")
 Owned = dict[str, tuple[int, ...]]
 EVERY_RELEASE: Final = ("4.0.0", "4.0", "4.1.0", "4.1", "4.2", "4.3.0", "4.3", "4.4")
 NO_INTERVAL: Final = {"group.consumer.assignment.interval.ms": "0"}
-OLD_EPOCHS: Final = frozenset({"4.0.0", "4.0", "4.1.0", "4.1", "4.2"})
 
 
 def topic_id(name: str) -> TopicId:
@@ -107,11 +106,6 @@ class Consumers:
         consumers = cls(Broker(profile=profile, properties={**NO_INTERVAL, **(properties or {})}))
         consumers.topics(**topics)
         return consumers
-
-    @property
-    def first_epoch(self) -> int:
-        """The epoch of the first member of a group that names topics."""
-        return 1 if self.broker.profile in OLD_EPOCHS else 2
 
     def topics(self, **topics: int) -> None:
         """Let these be all topics."""
