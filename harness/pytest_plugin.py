@@ -22,12 +22,10 @@ from harness.diff.model import Judgement
 from harness.orchestration.external import announcement
 from harness.orchestration.plan import PlanError, RunPlan, expectation_files, new_run_id, parse_targets
 from harness.orchestration.run import CompletedRun, orchestrate, report
-from harness.report.allure.terms import AllureLevel
+from harness.report.allure.results import AllureLevel
 from harness.report.model.phrases import repetition
-from harness.results.brokers import AddedProperties, added_properties
-from harness.results.exit_code import ENDED_INTERRUPTED
-from harness.results.status import ResultStatus, shown, status_of
-from harness.results.stored_data import ReportError
+from harness.results.status import ENDED_INTERRUPTED, ResultStatus, shown, status_of
+from harness.results.stored_data import AddedProperties, ReportError, added_properties
 from harness.runner.drive import Limits
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import record_each, scenario_functions

@@ -21,11 +21,9 @@ from pyspark.sql import SparkSession
 
 from bench_spark_data import EXPECTED, BaseRun, ExpectedRow, expected_places, load_base, multiply
 from harness.spark.archive import CONVERSATIONS, KINDS, Archive
-from harness.spark.archived import Archived
 from harness.spark.master import LOCAL_MASTER
 from harness.spark.session import jvm_peak_bytes, spark_session
-from harness.spark.tables import write_tables
-from harness.spark.trend import TREND_MARTS, shuffle_partitions
+from harness.spark.trend import TREND_MARTS, Archived, shuffle_partitions, write_tables
 from harness.trace.files import RunFolder
 
 _PLANTED_RATE: Final = 0.001

@@ -16,11 +16,8 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # likewise
 
 from harness.diff.model import Difference, Judgement
-from harness.spark.archive import KINDS, Archive, VolumeWriter
-from harness.spark.archive_rows import Answer, BrokerHeader, TimedStep, Trace
-from harness.spark.arrow_schemas import arrow_table
-from harness.spark.conversations import completed
-from harness.spark.packing import target_rows
+from harness.spark.archive import KINDS, Archive, VolumeWriter, arrow_table, completed, target_rows
+from harness.spark.rows import Answer, BrokerHeader, TimedStep, Trace
 from harness.trace.events import EventKind, RunFooter, RunHeader
 from harness.trace.files import RunFolder, read_records
 from harness.trace.schema import TraceError

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from harness.results.run_kinds import open_folder
+from harness.results.stored_data import open_folder
 from harness.scenario.script import PauseAt, ResumeFrom, step_text
 from harness.targets.base.interface import Breakpoint
 from harness.trace.completeness import refuse_lost_events

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Final
 
 from harness.diff.model import Difference, Judgement
-from harness.report.model.areas import AREAS, Claims, claims_by_area
-from harness.report.model.names import in_markdown
-from harness.results.exit_code import ExitCode
+from harness.report.model.matrix import AREAS, Claims, claims_by_area
+from harness.report.model.phrases import in_markdown
+from harness.results.status import ExitCode
 from harness.trace.files import RunFolder, read_records
 
 _ROOT: Final = Path(__file__).resolve().parents[1]

@@ -17,7 +17,7 @@ from harness.captures.notes import Notes
 from harness.invariants.blame import Refusal, ToBlame
 from harness.replay.group import FINDINGS_OF_GROUP_MAX
 from harness.report.site.answers_page import Answered
-from harness.results.answer_impact import consequence
+from harness.results.client_impact import consequence
 from harness.results.replay_results import Replayed, ReplayFinding, total
 
 

@@ -21,7 +21,7 @@ from harness.captures.notes import Notes
 from harness.captures.rows import Row
 from harness.captures.sources import Sources, rows_of_captures, rows_of_journal
 from harness.captures.stretches import Start, stretches_of
-from harness.spark.grouped import GroupedRow, grouped_job
+from harness.spark.executors import GroupedRow, grouped_job
 
 _NOTES: Final = 11
 _RESULT: Final = 12

@@ -17,7 +17,7 @@ from harness.replay.unexplained import GIVEN_UP
 from harness.report.model.conversation import steps_without_script
 from harness.report.model.conversation_data import lone_conversation_data
 from harness.report.model.field_rows import readable
-from harness.report.model.names import address
+from harness.report.model.phrases import address
 from harness.report.model.run_data import Run
 from harness.report.model.steps import PageLimit, shortened
 from harness.report.site.answers_page import VIEW as COVERAGE

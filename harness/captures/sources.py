@@ -10,8 +10,7 @@ from typing import Final
 from harness.captures.connection import ConnectionReader
 from harness.captures.notes import Notes
 from harness.captures.rows import Row
-from harness.results.run_kinds import is_clients_folder
-from harness.results.stored_data import ReportError
+from harness.results.stored_data import ReportError, is_clients_folder
 from harness.tap.journal import (
     JOURNAL,
     MAGIC,

@@ -15,7 +15,7 @@ from harness.cli.errors import ends_with_exit_code
 from harness.cli.options import SUITES
 from harness.orchestration.plan import PlanError, select_scripts
 from harness.results.client_impact import client_impact
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.scenario.behaviours import load_behaviours
 from harness.scenario.clauses import load_clauses
 from harness.scenario.crossings import TABLES, Blank, Cell, load_blanks, reasons

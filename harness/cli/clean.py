@@ -11,7 +11,7 @@ import typer
 
 from harness.cli.errors import ends_with_exit_code
 from harness.orchestration.plan import PlanError, parse_targets
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.targets.external.cleaning import Cleaned, Cleaner
 from harness.targets.external.guard import Guard
 from harness.targets.external.namespace import MARK, Namespace, made, run_part

@@ -12,19 +12,19 @@ from harness.clients.choice import choose_libraries
 from harness.clients.collect import collect_client_scripts, select_client_scripts
 from harness.clients.report import write_conversations_beside, write_report
 from harness.clients.run import ClientsPlan, Tell, drive
-from harness.gate.stored import open_run
+from harness.gate.sides import open_run
 from harness.invariants.stored import check_run
 from harness.orchestration.plan import PlanError, parse_targets
-from harness.report.allure.terms import AllureLevel
+from harness.report.allure.results import AllureLevel
 from harness.report.model.clients import brief_text
 from harness.report.render import render_all
 from harness.report.site.clients_soak import soak_exit_code
 from harness.report.site.tap_page import tap_site
 from harness.results.client_judgements import client_verdicts
 from harness.results.client_results import clients_folder, load_clients
-from harness.results.exit_code import ExitCode
-from harness.results.run_kinds import is_clients_folder, open_folder, run_kind
-from harness.spark.archive_rows import ARCHIVE
+from harness.results.status import ExitCode
+from harness.results.stored_data import is_clients_folder, open_folder, run_kind
+from harness.spark.rows import ARCHIVE
 from harness.targets.base.interface import TargetError
 from harness.terminal import Writer, plain
 from harness.trace.completeness import refuse_cut_short
@@ -132,8 +132,7 @@ def _archive_again(folder: RunFolder) -> None:
     if not root.is_dir():
         return
     # Arrow is an optional extra.
-    from harness.spark.archive import Archive  # noqa: PLC0415 - see above
-    from harness.spark.packing import pack  # noqa: PLC0415 - see above
+    from harness.spark.archive import Archive, pack  # noqa: PLC0415 - see above
 
     archive = Archive(root=root)
     if folder.read_run().run_id in archive.run_ids():

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from harness.cli.global_options import take_behind
 from harness.extras import remedy_for
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 
 if TYPE_CHECKING:
     from typer._click import Command, Context

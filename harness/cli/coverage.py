@@ -7,11 +7,17 @@ from pathlib import Path
 
 import typer
 
-from harness.orchestration.coverage import coverage_to_json, static_coverage
-from harness.report.model.coverage import STATUS_GLYPHS, ClauseLine, Coverage, run_coverage
+from harness.report.model.coverage import (
+    STATUS_GLYPHS,
+    ClauseLine,
+    Coverage,
+    coverage_to_json,
+    run_coverage,
+    static_coverage,
+)
 from harness.report.model.run_data import Run
-from harness.results.exit_code import ExitCode
-from harness.results.run_kinds import open_folder
+from harness.results.status import ExitCode
+from harness.results.stored_data import open_folder
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect
 from harness.terminal import in_terminal

@@ -14,8 +14,7 @@ from rich.console import Console
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.options import BROKER_PROPERTY, DRY_RUN, EXPECT, ON, RUN_ID, SKIP, SUITES, list_only
 from harness.clients.known_ids import known_ids
-from harness.gate.comparison import compare
-from harness.gate.sides import find_steps
+from harness.gate.sides import compare, find_steps
 from harness.orchestration.external import dry_run as list_external
 from harness.orchestration.plan import (
     PlanError,
@@ -26,10 +25,10 @@ from harness.orchestration.plan import (
     select_scripts,
 )
 from harness.orchestration.versions import version_targets
-from harness.report.allure.terms import AllureLevel
+from harness.report.allure.results import AllureLevel
 from harness.report.exports.comparison import comparisons_json, comparisons_markdown, print_comparison
 from harness.report.model.comparison import Comparison
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect
 from harness.spark.master import LOCAL_MASTER

@@ -11,7 +11,7 @@ from rich.table import Table
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.options import SUITES
 from harness.extras import why_without
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.scenario.errors import ScenarioError
 from harness.scenario.registry import collect
 from harness.targets.base.interface import TargetError

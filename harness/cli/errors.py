@@ -10,7 +10,7 @@ from typing import Final, ParamSpec
 import typer
 
 from harness.extras import remedy_for
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 
 P = ParamSpec("P")
 
@@ -19,7 +19,7 @@ CODES: Final[Mapping[str, ExitCode]] = {
     "harness.diff.expectations:ExpectationError": ExitCode.CONFIGURATION,
     "harness.mutants.equivalents:EquivalentsError": ExitCode.CONFIGURATION,
     "harness.gate.policy:PolicyError": ExitCode.CONFIGURATION,
-    "harness.gate.expectation_file:EditError": ExitCode.CONFIGURATION,
+    "harness.gate.expectation_care:EditError": ExitCode.CONFIGURATION,
     "harness.gate.merge:MergeError": ExitCode.BAD_DATA,
     "harness.scenario.errors:ScenarioError": ExitCode.CONFIGURATION,
     "harness.targets.secured.properties:CommandConfigError": ExitCode.CONFIGURATION,

@@ -15,18 +15,23 @@ from harness.clients.known_ids import known_ids
 from harness.diff.expectations import Entry, ExpectationError, covered_by, covered_file
 from harness.diff.judge import TargetInfo
 from harness.diff.target_pattern import named_target
+from harness.gate.decision import plain
 from harness.gate.evaluate import JudgedRun, judge_whole
-from harness.gate.expectation_care import Outworn, applying, lint, outworn
-from harness.gate.expectation_file import (
+from harness.gate.expectation_care import (
     LocatedEntry,
+    Outworn,
+    Proposal,
+    applying,
     covered_text,
+    lint,
     located_entries,
+    outworn,
+    proposals,
+    superseded,
     without_entries,
 )
-from harness.gate.expectation_update import Proposal, proposals, superseded
-from harness.gate.words import plain
 from harness.orchestration.plan import PlanError, expectation_files, parse_targets
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.suggestions import close_to
 from harness.trace.files import LATEST, write_whole
 from harness.verdict import Outcome

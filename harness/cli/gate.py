@@ -10,17 +10,16 @@ import typer
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.options import EXPECT, SUITES
 from harness.clients.known_ids import known_ids
-from harness.gate.decision import Decision
+from harness.gate.decision import Decision, can_be_foreseen, entry_to_paste, three_lines
 from harness.gate.decision_file import annotations, write_decision
 from harness.gate.evaluate import Gated, Given, evaluate, evaluate_clients
 from harness.gate.policy import FILE_NAME, Baseline, Policy, PolicyError, load_policy
-from harness.gate.stored import open_run
-from harness.gate.words import can_be_foreseen, entry_to_paste, three_lines
+from harness.gate.sides import open_run
 from harness.orchestration.plan import expectation_files
 from harness.report.site.run_site import add_gate_view, add_regression
 from harness.results.client_results import load_clients
-from harness.results.exit_code import ExitCode
-from harness.results.run_kinds import is_clients_folder
+from harness.results.status import ExitCode
+from harness.results.stored_data import is_clients_folder
 from harness.terminal import Writer, plain
 from harness.trace.files import LATEST
 

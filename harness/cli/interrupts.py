@@ -15,7 +15,7 @@ from functools import cache
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs

@@ -26,8 +26,8 @@ from harness.orchestration.plan import PlanError, parse_properties
 from harness.replay import ReferenceProfile, Replayed
 from harness.replay.replay import keep
 from harness.report.model.run_data import Run
-from harness.results.exit_code import ExitCode, worst
-from harness.results.run_kinds import open_folder, run_kind
+from harness.results.status import ExitCode, worst
+from harness.results.stored_data import open_folder, run_kind
 from harness.spark.master import SparkError, why_no_spark
 from harness.tap.journal import JOURNAL
 from harness.targets.base.interface import TargetError

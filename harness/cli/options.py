@@ -11,7 +11,7 @@ from typing import Annotated, Final, TypeAlias
 import typer
 
 from harness.orchestration.plan import PlanError, refuse_unfit_id
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.targets.base.interface import Target
 from harness.terminal import in_terminal
 

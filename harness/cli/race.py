@@ -21,8 +21,8 @@ from harness.races.judge import Verdict
 from harness.races.report import print_verdicts, write_report
 from harness.races.run import RacesPlan, drive, is_applicable, judge_folder
 from harness.races.search import SearchOutcome
-from harness.results.exit_code import ExitCode, worst
-from harness.results.run_kinds import open_folder
+from harness.results.status import ExitCode, worst
+from harness.results.stored_data import open_folder
 from harness.terminal import ProgressDisplay, Writer, plain
 from harness.trace.events import RunKind, TraceHeader
 

@@ -3,12 +3,12 @@
 import asyncio
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.text import Text
@@ -25,13 +25,6 @@ from harness.cli.options import (
     list_only,
     refuse_taken,
     telling_of_interruption,
-)
-from harness.cli.restarting import (
-    RESTART_COMMAND,
-    RESTART_SHARED,
-    add_restarts,
-    refuse_shared,
-    restart_announcement,
 )
 from harness.clients.known_ids import known_ids
 from harness.orchestration.external import announcement
@@ -51,24 +44,25 @@ from harness.orchestration.plan import (
 from harness.orchestration.run import CompletedRun, orchestrate, timed
 from harness.orchestration.run import report as make_report
 from harness.orchestration.versions import found_newer, judged_as_older
-from harness.report.allure.terms import AllureLevel
+from harness.report.allure.results import AllureLevel
 from harness.report.exports.comparison import print_changes, write_changes
 from harness.report.exports.terminal import print_summary, print_verdict, rate_lines
+from harness.report.model.cause_groups import has_verdict
 from harness.report.model.clients import brief_text
-from harness.report.model.losses import has_verdict
 from harness.report.model.run_data import Run
 from harness.results.client_judgements import keep_expectations
 from harness.results.client_results import clients_folder, load_clients
-from harness.results.exit_code import ENDED_INTERRUPTED, ExitCode, worst
-from harness.results.run_kinds import is_clients_folder, open_folder
-from harness.results.stored_data import ReportError
+from harness.results.status import ENDED_INTERRUPTED, ExitCode, worst
+from harness.results.stored_data import ReportError, is_clients_folder, open_folder
 from harness.runner.drive import JOBS, Limits
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect
+from harness.scenario.script import Script
 from harness.spark.master import LOCAL_MASTER, SparkError
-from harness.targets.base.interface import Capability, Lasting
+from harness.targets.base.interface import Capability, Lasting, Target
+from harness.targets.external.restarting import RestartCommand
 from harness.targets.external.stated import Stated, parse_assumed, parse_topics
-from harness.targets.external.target import require_stated
+from harness.targets.external.target import ExternalTarget, require_stated
 from harness.targets.jars.seals import ChangedCacheError
 from harness.terminal import ProgressDisplay, Writer
 from harness.trace.events import RunKind
@@ -77,6 +71,74 @@ from harness.trace.schema import TraceError
 
 if TYPE_CHECKING:
     from harness.clients.run import ClientsPlan
+
+RESTART_COMMAND = typer.Option(
+    "--restart-command",
+    help="A shell command after which the external target's broker runs anew on the same data. With it, a "
+    "run goes on after a scenario has ended the broker, and scenarios that restart the broker run.",
+)
+RESTART_SHARED = typer.Option(
+    "--restart-shared", help="Restart the broker even if it has groups that are not the harness's."
+)
+_SHOWN: Final = 3
+
+
+def add_restarts(targets: Sequence[Target], command: str | None, *, on: str | None, is_shared: bool) -> None:
+    """Give an external target the command that starts its broker again.
+
+    Args:
+        targets: the targets of a run.
+        command: the command; None if there is none.
+        on: the master of the cluster that drives the run; None for this machine.
+        is_shared: whether the command was given leave to cut others off.
+
+    Raises:
+        PlanError: the command concerns no target, or several, or a cluster would run it.
+    """
+    if command is None:
+        if is_shared:
+            raise PlanError("--restart-shared has no effect without --restart-command")
+        return
+    external = [target for target in targets if isinstance(target, ExternalTarget)]
+    if len(external) != 1:
+        raise PlanError(
+            f"--restart-command restarts one external broker, but {len(external)} targets are external: "
+            "name one `--target external:HOST:PORT`"
+        )
+    if on is not None:
+        raise PlanError(f"--on {on}: executors do not run --restart-command; run it without --on")
+    external[0].restart_command = RestartCommand(text=command)
+
+
+def refuse_shared(targets: Sequence[Target]) -> None:
+    """Check that brokers that will be restarted have no groups but those of runs.
+
+    Raises:
+        PlanError: one has.
+        TargetError: one cannot be asked.
+    """
+    for target in targets:
+        if isinstance(target, ExternalTarget) and target.restart_command is not None:
+            _refuse(target, asyncio.run(target.groups_of_others(), debug=False))
+
+
+def _refuse(target: ExternalTarget, groups: Sequence[str]) -> None:
+    if groups:
+        shown = ", ".join(map(repr, groups[:_SHOWN])) + (", …" if len(groups) > _SHOWN else "")
+        raise PlanError(
+            f"{target.spec} has groups that are not the harness's ({shown}), and --restart-command would cut "
+            "them off: name another broker, or add --restart-shared"
+        )
+
+
+def restart_announcement(scripts: Mapping[str, Script]) -> str:
+    """Return a line that says how many scenarios run only because a command restarts the broker."""
+    count = sum(script.needs == (Capability.RESTART.value,) for script in scripts.values())
+    return (
+        f"--restart-command may end and start the broker at any time; {count} of {len(scripts)} scenarios "
+        "need nothing but a broker that restarts, and run last, one at a time"
+    )
+
 
 _SCENARIOS = typer.Argument(help="Scenario ids or globs; all if none is given.", show_default=False)
 _TARGET = typer.Option(
@@ -405,7 +467,7 @@ def _joined(
         raise PlanError("several runs are joined into a new one: name its folder with --out")
     refuse_taken(out)
     from harness.gate.merge import merge, refuse_strangers  # noqa: PLC0415 - only shards need it
-    from harness.gate.stored import open_run  # noqa: PLC0415 - likewise
+    from harness.gate.sides import open_run  # noqa: PLC0415 - likewise
 
     shards = [open_run(path) for path in runs]
     refuse_strangers(shards)

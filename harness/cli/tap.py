@@ -19,8 +19,8 @@ from harness.invariants import AtFault, Invariant, Violation
 from harness.invariants.blame import in_words
 from harness.orchestration.external import outline, tap_announcement
 from harness.orchestration.plan import PlanError, new_run_id, parse_targets
-from harness.results.exit_code import ExitCode, worst
-from harness.results.run_kinds import open_folder
+from harness.results.status import ExitCode, worst
+from harness.results.stored_data import open_folder
 from harness.tap.listeners import parse_address
 from harness.tap.run import TappedRun, TapPlan, finish_later, reported, tap_target
 from harness.terminal import Writer, plain

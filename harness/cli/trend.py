@@ -8,12 +8,11 @@ import typer
 from harness.cli.errors import ends_with_exit_code
 from harness.report.site.run_site import render_trend
 from harness.results.client_judgements import client_verdicts
-from harness.results.exit_code import ExitCode
-from harness.results.run_kinds import open_folder
-from harness.spark.archive import Archive
-from harness.spark.archive_rows import ARCHIVE
+from harness.results.status import ExitCode
+from harness.results.stored_data import open_folder
+from harness.spark.archive import Archive, pack
 from harness.spark.master import LOCAL_MASTER
-from harness.spark.packing import pack
+from harness.spark.rows import ARCHIVE
 from harness.spark.trend import build_trend
 from harness.terminal import ProgressDisplay, Writer
 from harness.trace.events import RunKind

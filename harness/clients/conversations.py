@@ -15,7 +15,7 @@ from harness.report.model.clients import (
     column_key,
     reference_of,
 )
-from harness.report.model.conversation_data import heard, lone_conversation_data, steps_of
+from harness.report.model.conversation import heard, lone_conversation_data, steps_of
 from harness.report.site.pages import Site
 from harness.results.client_results import (
     CONVERSATION_FILE,

@@ -16,7 +16,7 @@ from harness.results.client_results import (
     ScriptOutcome,
     write_results,
 )
-from harness.results.exit_code import ENDED_COMPLETE
+from harness.results.status import ENDED_COMPLETE
 from harness.targets.base.interface import TargetError
 from harness.trace.events import TARGET_LOST, RunKind
 from harness.trace.files import append_line, write_whole

@@ -25,8 +25,8 @@ from harness.results.client_results import (
     ScriptOutcome,
     phrase,
 )
-from harness.results.exit_code import ENDED_COMPLETE
 from harness.results.replay_results import ReplayFinding
+from harness.results.status import ENDED_COMPLETE
 from harness.targets.base.java_hash import partition_of
 from harness.trace.events import TARGET_LOST
 from harness.verdict import Outcome

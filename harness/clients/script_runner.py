@@ -35,7 +35,7 @@ from harness.clients.steps import (
     step_text,
 )
 from harness.results.client_results import CONVERSATION_FILE, CUT_SHORT, NOT_RUN, ClientObservation
-from harness.results.exit_code import ENDED_COMPLETE
+from harness.results.status import ENDED_COMPLETE
 from harness.targets.base.interface import BrokerAction, TargetError
 
 if TYPE_CHECKING:

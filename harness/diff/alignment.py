@@ -1,4 +1,4 @@
-"""Which events of two conversations are counterparts: the only module that aligns conversations.
+"""A target's answers, and which events of two conversations are counterparts: nothing else aligns them.
 
 Both conversations come from one script, so they are aligned step by step. Within a step, the answers of both
 are paired in their order, whatever other events either has there. A poll and the request that it answers are
@@ -12,7 +12,37 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, TypeAlias
 
+from harness.scenario.script import Receive, Repeat, SeeClosed, StayParked, Step
 from harness.trace.events import ANSWER_KINDS, Event, EventKind
+
+BROKER_ENDED_WORDS: Final = "the broker ended"
+_WORDS: Final = {
+    EventKind.RESPONSE: "an answer",
+    EventKind.MALFORMED: "a frame that is no such response",
+    EventKind.NO_ANSWER: "no answer in time",
+    EventKind.SILENCE: "no answer meanwhile",
+    EventKind.CLOSED: "the connection closed",
+}
+
+
+def awaits(step: Step) -> bool:
+    """Return whether a step ends only with an answer, its absence, or the close of the connection."""
+    return isinstance(step, Receive | StayParked | SeeClosed | Repeat)
+
+
+def answers_by_step(events: Sequence[Event]) -> dict[int, tuple[Event, ...]]:
+    """Return the answers at each step, in the order of events."""
+    answers: dict[int, tuple[Event, ...]] = {}
+    for event in events:
+        if event.kind in ANSWER_KINDS:
+            answers[event.step] = (*answers.get(event.step, ()), event)
+    return answers
+
+
+def kind_words(kind: str) -> str:
+    """Return the phrase for the kind of an event: an answer, or what came instead."""
+    return _WORDS[EventKind(kind)]
+
 
 _ANSWER: Final = "answer"
 _Key: TypeAlias = tuple[str, int, str | None, str | None]

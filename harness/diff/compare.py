@@ -3,21 +3,312 @@
 Both traces come from the same script, so they are aligned by step. A script pins the answers that its
 scenario is about, and takes precedence over the reference; the reference covers everything that is not
 pinned. One difference is reported once. The gravest one is the finding; others may only follow from it.
+
+Only canonical answers are compared, so that ids, hosts and accidental orders are not differences. Where
+Kafka's answer depends on chance, the reference declares the correct values, and any of them is accepted.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+import functools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-from harness.diff.against_reference import against_reference
-from harness.diff.against_script import against_script
+from harness.diff.alignment import BROKER_ENDED_WORDS, aligned, answers_by_step, awaits, kind_words
 from harness.diff.gravity import ranked
-from harness.diff.late import without_consequences_of_waits
+from harness.diff.late import is_late, without_consequences_of_waits
+from harness.diff.lenient import is_unread
 from harness.diff.model import Difference
-from harness.diff.paths import is_within
-from harness.diff.raw_difference import RawDifference
-from harness.scenario.script import Script
-from harness.trace.events import Event
+from harness.diff.paths import ABSENT, Leaf, is_within, unequal_leaves, value_at
+from harness.diff.raw_difference import Against, RawDifference, field_class, leaf_text
+from harness.diff.trace_resolution import TraceResolution
+from harness.scenario.matching import MISSING, mismatches
+from harness.scenario.script import Receive, Repeat, Script, SeeClosed, Send, SendBytes, StayParked, Step
+from harness.scenario.values import Pattern
+from harness.trace.canonical import Json, canonical_json
+from harness.trace.events import BROKER_ENDED, Event, EventKind
+from harness.trace.schema import parsed_json
+from harness.verdict import DifferenceClass
+
+
+def against_script(script: Script, events: Sequence[Event]) -> tuple[RawDifference, ...]:
+    """Return everything that differs from the script's expectations, in the order of events.
+
+    Steps after the end of the trace are not judged; answers that are missing before it are.
+    """
+    return (*_seen_in_events(script, events), *_holes(script, events))
+
+
+def _seen_in_events(script: Script, events: Sequence[Event]) -> Iterator[RawDifference]:
+    resolution = TraceResolution(script, events)
+    answered_unasked: set[int] = set()
+    for event in events:
+        if event.kind == EventKind.UNSOLICITED:
+            if event.step in answered_unasked:
+                continue  # A target that answers without end differs once, not ten thousand times.
+            answered_unasked.add(event.step)
+        if 0 <= event.step < len(script.steps):
+            yield from _seen(script.steps[event.step], event, resolution)
+        resolution.learn(event)
+
+
+def _seen(step: Step, event: Event, resolution: TraceResolution) -> Iterator[RawDifference]:
+    match event.kind:
+        case EventKind.RESPONSE:
+            yield from _response_seen(step, event, resolution)
+        case EventKind.MALFORMED:
+            yield _noted(
+                event,
+                DifferenceClass.ENCODING,
+                "a response of that API and version",
+                kind_words(event.kind),
+            )
+        case EventKind.UNSOLICITED:
+            yield _noted(event, DifferenceClass.ENCODING, "answers to what was asked", "an answer to nothing")
+        case EventKind.NO_ANSWER | EventKind.SILENCE | EventKind.CLOSED:
+            yield from _nothing_seen(step, event)
+        case _:
+            pass
+
+
+def _response_seen(step: Step, event: Event, resolution: TraceResolution) -> Iterator[RawDifference]:
+    match step:
+        case Receive():
+            yield from _field_mismatches(event, resolution, step.fields, on_a_ladder=step.rung is not None)
+            yield from _late(step, event)
+            yield from _out_of_time(step, event)
+        case Repeat():
+            resolution.learn(event)
+            yield from _field_mismatches(event, resolution, step.until, on_a_ladder=False)
+            yield from _late(step, event)
+        case StayParked():
+            yield _noted(event, DifferenceClass.ORDERING, kind_words(EventKind.SILENCE), "an answer")
+        case SeeClosed():
+            yield _noted(event, DifferenceClass.LIVENESS, kind_words(EventKind.CLOSED), "an answer")
+        case _:
+            pass
+    if event.reencodes is False:
+        yield _noted(
+            event,
+            DifferenceClass.ENCODING,
+            "bytes that re-encode to themselves",
+            "another encoding of the fields",
+        )
+
+
+def _nothing_seen(step: Step, event: Event) -> Iterator[RawDifference]:
+    if (event.note or "").startswith(BROKER_ENDED):
+        yield _noted(event, DifferenceClass.LIVENESS, "a broker that goes on", BROKER_ENDED_WORDS)
+        return
+    if isinstance(step, Receive) and step.is_optional:
+        return
+    expected = _expected_words(step)
+    if expected is not None and expected != kind_words(event.kind):
+        yield _noted(event, DifferenceClass.LIVENESS, expected, kind_words(event.kind))
+
+
+def _expected_words(step: Step) -> str | None:
+    match step:
+        case Receive() | Repeat():
+            return kind_words(EventKind.RESPONSE)
+        case StayParked():
+            return kind_words(EventKind.SILENCE)
+        case SeeClosed():
+            return kind_words(EventKind.CLOSED)
+        case Send() | SendBytes():
+            return "an open connection"
+        case _:
+            return None
+
+
+def _field_mismatches(
+    event: Event, resolution: TraceResolution, expected: Mapping[str, Pattern], *, on_a_ladder: bool
+) -> Iterator[RawDifference]:
+    assert event.api is not None
+    resolved = resolution.resolved(expected, event)
+    arranged = resolution.arranged(resolved, api=event.api)
+    answer = resolution.answered(event)
+    for mismatch in mismatches(arranged, answer):
+        due, came = resolution.expected_text(mismatch), resolution.actual_text(mismatch, api=event.api)
+        presence_differs = mismatch.actual is MISSING or (mismatch.expected is None) != (
+            mismatch.actual is None
+        )
+        yield RawDifference.at(
+            event,
+            field_class(mismatch.path, presence_differs=presence_differs, on_a_ladder=on_a_ladder),
+            field=mismatch.path,
+            expected=due,
+            actual=came,
+            against=Against.EXPECTATION,
+            is_lenient=is_unread(event.api, mismatch.path, due, came, answer),
+        )
+
+
+def _late(step: Receive | Repeat, event: Event) -> Iterator[RawDifference]:
+    if is_late(event):
+        due = f"{kind_words(EventKind.RESPONSE)} within {step.within_ms} ms"
+        yield _noted(event, DifferenceClass.TIMING, due, "a later answer")
+
+
+def _out_of_time(step: Receive, event: Event) -> Iterator[RawDifference]:
+    """Check an answer's time against its bounds. The measured time varies, so it is not reported."""
+    took_ms = event.elapsed_ms
+    if took_ms is None:
+        return
+    if step.not_before_ms is not None and took_ms < step.not_before_ms:
+        bound = f"{step.not_before_ms} ms"
+        yield _noted(event, DifferenceClass.TIMING, f"not before {bound}", f"earlier than {bound}")
+    if step.not_after_ms is not None and took_ms > step.not_after_ms and not is_late(event):
+        bound = f"{step.not_after_ms} ms"
+        yield _noted(event, DifferenceClass.TIMING, f"not after {bound}", f"later than {bound}")
+
+
+def _noted(event: Event, difference_class: DifferenceClass, expected: str, actual: str) -> RawDifference:
+    return RawDifference.at(
+        event, difference_class, expected=expected, actual=actual, against=Against.EXPECTATION
+    )
+
+
+def _holes(script: Script, events: Sequence[Event]) -> Iterator[RawDifference]:
+    """Find steps that the conversation passed without a record of the answer that they await."""
+    answers = answers_by_step(events)
+    last = max((event.step for event in events), default=-1)
+    for index, step in enumerate(script.steps[: max(last, 0)]):
+        if awaits(step) and index not in answers:
+            spoken = _spoken(script, step)
+            yield RawDifference(
+                step=index,
+                event_sequence=-1,
+                api=spoken.api if spoken else None,
+                api_version=spoken.api_version if spoken else None,
+                against=Against.EXPECTATION,
+                difference_class=DifferenceClass.LIVENESS,
+                field=None,
+                expected=_expected_words(step) or "",
+                actual="nothing on record",
+            )
+
+
+def _spoken(script: Script, step: Step) -> Send | Receive | Repeat | None:
+    if isinstance(step, StayParked):
+        sent = script.steps[step.sent_at]
+        return sent if isinstance(sent, Send) else None
+    return step if isinstance(step, Receive | Repeat) else None
+
+
+_KEPT: Final = 4
+"""Number of cached comparisons. A starved target's answer, which may be megabytes long, is compared with
+dozens of courses of the reference, whose answers are mostly equal.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Permitted:
+    """The correct values for a field, as declared by the reference."""
+
+    place: re.Pattern[str]
+    any_of: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Unequal:
+    """A field in which two answers differ."""
+
+    path: str
+    difference_class: DifferenceClass
+    expected: str
+    actual: str
+    is_lenient: bool
+
+
+def against_reference(events: Sequence[Event], oracle_events: Sequence[Event]) -> tuple[RawDifference, ...]:
+    """Return all differences from the reference, up to the end of the shorter conversation."""
+    return tuple(
+        seen
+        for pair in aligned(events, oracle_events)
+        if pair.answer is not None and pair.event is not None and pair.other is not None
+        for seen in _compared(pair.event, pair.other)
+    )
+
+
+def _compared(event: Event, oracle_event: Event) -> Iterator[RawDifference]:
+    if event.kind != oracle_event.kind:
+        expected, actual = kind_words(oracle_event.kind), kind_words(event.kind)
+        kind = _kind_class(event.kind, oracle_event.kind)
+        yield RawDifference.at(event, kind, expected=expected, actual=actual)
+    elif event.kind == EventKind.RESPONSE and event.digest != oracle_event.digest:
+        for found in _unequal(event.api, event.canonical, oracle_event.canonical, oracle_event.permitted):
+            yield RawDifference.at(
+                event,
+                found.difference_class,
+                field=found.path,
+                expected=found.expected,
+                actual=found.actual,
+                is_lenient=found.is_lenient,
+            )
+
+
+def _kind_class(kind: str, oracle_kind: str) -> DifferenceClass:
+    if kind == EventKind.MALFORMED:
+        return DifferenceClass.ENCODING
+    waited_in_vain = oracle_kind in (EventKind.SILENCE, EventKind.NO_ANSWER)
+    if kind == EventKind.RESPONSE and waited_in_vain:
+        return DifferenceClass.ORDERING
+    return DifferenceClass.LIVENESS
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _unequal(
+    api: str | None, canonical: str | None, oracle_canonical: str | None, permitted: str | None
+) -> tuple[_Unequal, ...]:
+    """Return the fields in which two canonical answers differ."""
+    actual, expected = _read(canonical), _read(oracle_canonical)
+    entries = _read_permitted(permitted)
+    return tuple(
+        _Unequal(
+            path=path,
+            difference_class=field_class(path, presence_differs=_has_nothing(due) != _has_nothing(came)),
+            expected=(expected_text := leaf_text(due)),
+            actual=(actual_text := leaf_text(came)),
+            is_lenient=is_unread(api, path, expected_text, actual_text, actual),
+        )
+        for path, due, came in unequal_leaves(expected, actual)
+        if not any(_accepts(entry, actual, path) for entry in entries)
+    )
+
+
+def _has_nothing(value: Leaf) -> bool:
+    return value is None or value is ABSENT
+
+
+def _read(text: str | None) -> Json:
+    value: Json = parsed_json(text, where="`canonical`") if text else {}
+    return value
+
+
+def _read_permitted(text: str | None) -> tuple[_Permitted, ...]:
+    return tuple(
+        _Permitted(
+            place=_place(entry["field"]),
+            any_of=tuple(canonical_json(value) for value in entry["any_of"]),
+        )
+        for entry in (parsed_json(text, where="`permitted`") if text else ())
+    )
+
+
+def _place(field: str) -> re.Pattern[str]:
+    """Compile a field's path to a pattern, in which `[]` matches every item of a list."""
+    return re.compile(re.escape(field).replace(r"\[\]", r"\[\d+\]") + r"(?=[.\[]|$)")
+
+
+def _accepts(entry: _Permitted, actual: Json, path: str) -> bool:
+    """Return whether the value at the declared place, on or above a path, is one of the correct values."""
+    found = entry.place.match(path)
+    if found is None:
+        return False
+    value = value_at(actual, found.group())
+    return value is not ABSENT and leaf_text(value) in entry.any_of
+
 
 _INTERNAL_ERROR: Final = '"UNKNOWN_SERVER_ERROR"'
 

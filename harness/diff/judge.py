@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from harness.diff.answers import awaits
+from harness.diff.alignment import awaits
 from harness.diff.compare import Departures, differences
 from harness.diff.late import is_late, timer_run_out
 from harness.diff.model import Difference, Judgement

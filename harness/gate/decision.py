@@ -1,29 +1,104 @@
-"""The decision on a run: what is red and why, worst first, and what was let pass.
+"""The decision on a run, and its words: what is red and why, worst first, and what was let pass.
 
 Nothing is judged anew here: outcome, expectation and delta are the checker's. The gate only decides, under a
 policy, which of them count.
 """
 
+import shlex
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
+from enum import StrEnum
+from pathlib import Path
 from typing import Final, TypeAlias
+
+import tomlkit
 
 from harness.diff.check import CheckedRun
 from harness.diff.expectations import SourcedEntry
 from harness.diff.judge import TargetInfo
-from harness.diff.model import Judgement
+from harness.diff.model import Difference, Judgement
 from harness.diff.target_pattern import matches_target
-from harness.gate.complaint import CODES, ORDER, Complaint, Kind
 from harness.gate.policy import FailOn, Handling, Policy
-from harness.report.model.phrases import repetition, stands_for_reference
+from harness.report.model.cause_groups import alike
+from harness.report.model.gate_data import listed_results
+from harness.report.model.phrases import entry_text, not_compared, repetition, shortened, stands_for_reference
 from harness.results.baseline import ResultKey
-from harness.results.brokers import AddedProperties
-from harness.results.exit_code import ExitCode, worst
-from harness.results.status import ResultStatus, status_of
+from harness.results.status import ExitCode, ResultStatus, status_of, worst
+from harness.results.stored_data import AddedProperties
+from harness.terminal import in_terminal
 from harness.trace.events import TARGET_LOST, RunFooter
-from harness.verdict import Delta, Outcome
+from harness.verdict import Confirmation, Delta, Outcome
+
+
+class Kind(StrEnum):
+    """The kind of a complaint, in the order in which complaints are reported."""
+
+    CUT_SHORT = "cut short"
+    HARNESS_ERROR = "harness error"
+    TARGET_LOST = "target lost"
+    NEW_DIFFERENCE = "new difference"
+    """Unexpected, and the baseline conforms, was flaky, or lacks the result."""
+    CHANGED_DIFFERENCE = "changed difference"
+    """Unexpected, and different from the baseline's result, which does not conform either."""
+    UNEXPECTED = "unexpected difference"
+    NOTHING_RAN = "nothing ran"
+    TARGET_MISSING = "required target missing"
+    TOO_FEW = "too few scenarios"
+    TOO_FEW_CONFORM = "too few conform"
+    VANISHED = "vanished scenario"
+    """The baseline ran it on this target, and this run did not."""
+    INDETERMINATE = "indeterminate"
+    FLAKY = "flaky"
+    """Unexpected, and it did not occur again."""
+    STALE = "stale expectation"
+    EXPIRED = "expired expectation"
+
+
+CODES: Final[Mapping[Kind, ExitCode]] = {
+    Kind.CUT_SHORT: ExitCode.BAD_DATA,
+    Kind.HARNESS_ERROR: ExitCode.HARNESS_ERROR,
+    Kind.TARGET_LOST: ExitCode.UNAVAILABLE,
+    Kind.NEW_DIFFERENCE: ExitCode.UNEXPECTED,
+    Kind.CHANGED_DIFFERENCE: ExitCode.UNEXPECTED,
+    Kind.UNEXPECTED: ExitCode.UNEXPECTED,
+    Kind.NOTHING_RAN: ExitCode.NOTHING_RAN,
+    Kind.TARGET_MISSING: ExitCode.NOTHING_RAN,
+    Kind.TOO_FEW: ExitCode.NOTHING_RAN,
+    Kind.TOO_FEW_CONFORM: ExitCode.NOTHING_RAN,
+    Kind.VANISHED: ExitCode.NOTHING_RAN,
+    Kind.INDETERMINATE: ExitCode.INDETERMINATE,
+    Kind.FLAKY: ExitCode.UNEXPECTED,
+    Kind.STALE: ExitCode.STALE,
+    Kind.EXPIRED: ExitCode.STALE,
+}
+ORDER: Final = tuple(Kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Complaint:
+    """One thing that makes a gate red, or would do so if the policy did not let it pass."""
+
+    kind: Kind
+    subject: str
+    """What the complaint is about: a scenario on a target, a target, an entry, the run."""
+    reason: str
+    remedy: str = ""
+    """What to do if there is no scenario to run again."""
+    judgement: Judgement | None = None
+    difference: Difference | None = None
+    """The first difference, if a scenario differs."""
+    line: str = ""
+    """A command line that reproduces it, if the complaint is about a scenario or a client script."""
+    page: str = ""
+    """The page of the site that shows it."""
+
+
+def by_cause(complaints: Sequence[Complaint]) -> tuple[tuple[Complaint, ...], ...]:
+    """Group complaints by kind and cause; one without a difference is alone."""
+    return alike(complaints, lambda each: each.difference and (each.kind, each.difference.cause))
+
 
 Weighed: TypeAlias = tuple[Complaint, Handling]
 NOTHING_CHECKED: Final = CheckedRun(judgements=(), differences=(), stale_entries=(), removed=())
@@ -401,3 +476,136 @@ def _notes(evidence: Evidence, policy: Policy) -> Iterator[str]:
     gone = sorted({each.target for each in evidence.baseline} - set(evidence.infos))
     if gone:
         yield f"the baseline has targets that this run has not: {', '.join(gone)}"
+
+
+_REASON_LENGTH_MAX: Final = 300
+_FLAKY_MAX: Final = 3
+"""The number of flaky results that are named in a decision."""
+_PLURALS: Final = {
+    Kind.NEW_DIFFERENCE: "new differences",
+    Kind.CHANGED_DIFFERENCE: "changed differences",
+    Kind.UNEXPECTED: "unexpected differences",
+    Kind.HARNESS_ERROR: "harness errors",
+    Kind.FLAKY: "flaky results",
+    Kind.STALE: "stale expectations",
+    Kind.EXPIRED: "expired expectations",
+    Kind.VANISHED: "vanished scenarios",
+}
+
+
+def three_lines(decision: Decision) -> tuple[str, ...]:
+    """Return the decision, the reason, and what to do next, one line each."""
+    if decision.is_green:
+        return (f"gate: green: {_ran(decision)}{_known(decision)}", *_flaky(decision))
+    first = decision.complaints[0]
+    return (
+        f"gate: red, exit {decision.code.value}: {listed_kinds(decision)} in {_ran(decision)}",
+        f"why:  {first.kind}: {first.subject}: {plain(shortened(first.reason, _REASON_LENGTH_MAX))}",
+        f"next: {next_step(first)}",
+        *_not_compared(decision),
+        *_flaky(decision),
+    )
+
+
+def _not_compared(decision: Decision) -> tuple[str, ...]:
+    """Return a line with the scenarios in which a reference departs from the script, if there are any."""
+    found = not_compared(each.judgement for each in decision.complaints if each.judgement is not None)
+    return (f"nobody was compared in: {', '.join(found)}",) if found else ()
+
+
+def _flaky(decision: Decision) -> tuple[str, ...]:
+    """Return a line with the flaky results that the policy lets pass, so that races stay visible."""
+    subjects = [each.subject for each in decision.passed_over if each.kind is Kind.FLAKY]
+    if not subjects:
+        return ()
+    rest = len(subjects) - _FLAKY_MAX
+    more = f", and {rest} more" if rest > 0 else ""
+    return (f"flaky: {', '.join(subjects[:_FLAKY_MAX])}{more}: did not show again",)
+
+
+def listed_kinds(decision: Decision) -> str:
+    """Return the counts of complaints, e.g. `2 unexpected differences, 1 stale expectation`."""
+    counts = Counter(each.kind for each in decision.complaints)
+    return ", ".join(
+        f"{count} {kind if count == 1 else _PLURALS.get(kind, kind)}" for kind, count in counts.items()
+    )
+
+
+def _ran(decision: Decision) -> str:
+    against = f", baseline {decision.baseline_id}" if decision.baseline_id else ""
+    results = listed_results(decision.result_count, decision.client_result_count)
+    return f"{results} of {', '.join(decision.targets) or 'no target'}{against}"
+
+
+def _known(decision: Decision) -> str:
+    known = sum(counts.get(ResultStatus.KNOWN, 0) for counts in decision.standings.values())
+    passed = len(decision.passed_over)
+    return (f", {known} of them known differences" if known else "") + (
+        f"; {passed} passed over" if passed else ""
+    )
+
+
+def next_step(complaint: Complaint) -> str:
+    """Return the remedy, or the command that runs the scenario again."""
+    return complaint.remedy or complaint.line
+
+
+def weights(decision: Decision, judgements: Iterable[Judgement]) -> Mapping[tuple[str, str], str]:
+    """Return how a decision weighed each result, by target and scenario id; plain passes are left out."""
+    found = {
+        (each.target, each.scenario_id): status_of(each).value
+        for each in judgements
+        if status_of(each) is ResultStatus.KNOWN
+    }
+    for complaints, manner in ((decision.passed_over, "passed over"), (decision.complaints, "red")):
+        for each in complaints:
+            scenario_id, on, target = each.subject.rpartition(" on ")
+            if on:
+                found[target, scenario_id] = f"{manner}: {each.kind}"
+    return found
+
+
+def can_be_foreseen(complaint: Complaint) -> bool:
+    """Return whether an expectation entry can list this complaint's difference as known."""
+    return complaint.judgement is not None and complaint.judgement.outcome in (
+        Outcome.DIVERGES,
+        Outcome.INDETERMINATE,
+        Outcome.LENIENT,
+    )
+
+
+def entry_to_paste(judgement: Judgement, info: TargetInfo, run: Path | None = None) -> str:
+    """Return how to list a result as known: the command that writes entries for its causes.
+
+    A result without a cause, or of a race, has a TOML entry; it is refused until it has a reason and a link.
+
+    Args:
+        judgement: the result.
+        info: its target.
+        run: the run's folder, if the command is used on this machine.
+    """
+    is_race = judgement.confirmation == Confirmation.FLAKY
+    if judgement.causes and info.library is None and not is_race:
+        words = ("kafka-conformance", "expect", "update", judgement.scenario_id, "--target", info.spec)
+        return shlex.join(words if run is None else (*words, "--run", str(run)))
+    return entry_text(judgement, [info.spec], library=info.library)
+
+
+def cause_text(
+    cause: str, beside: Sequence[str], scenario: str, targets: Sequence[str], given: Mapping[str, str]
+) -> str:
+    """Return a TOML entry for causes; `given` has the reason, the link and other keys."""
+    table = tomlkit.table()
+    table.add("cause", cause)
+    if beside:
+        listed = tomlkit.array()
+        listed.extend(beside)
+        table.add("beside", listed.multiline(multiline=True))
+    for key, value in {"scenario": scenario, "targets": list(targets), **given}.items():
+        table.add(key, value)
+    return f"[[expect]]\n{table.as_string()}"
+
+
+def plain(text: str) -> str:
+    """Return text from a target as one line, with unprintable characters written as escapes."""
+    return in_terminal(" ".join(text.split()))

@@ -9,11 +9,12 @@ from typing import Final
 
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
-from harness.gate.complaint import CODES, Complaint, Kind, by_cause
-from harness.gate.decision import Decision
-from harness.gate.evaluate import Gated
-from harness.gate.policy import FailOn, Handling, Policy
-from harness.gate.words import (
+from harness.gate.decision import (
+    CODES,
+    Complaint,
+    Decision,
+    Kind,
+    by_cause,
     can_be_foreseen,
     entry_to_paste,
     listed_kinds,
@@ -21,13 +22,14 @@ from harness.gate.words import (
     plain,
     three_lines,
 )
+from harness.gate.evaluate import Gated
+from harness.gate.policy import FailOn, Handling, Policy
 from harness.report.exports.junit import SKIPPED, Case, Suite, case_of, junit_text
 from harness.report.exports.markdown import block, fitted, folded
 from harness.report.model.field_rows import readable
 from harness.report.model.gate_data import ComplaintData, DecisionData, DifferenceData, Rule
-from harness.report.model.names import in_markdown
-from harness.report.model.phrases import counted, shortened
-from harness.results.answer_impact import impact_of
+from harness.report.model.phrases import counted, in_markdown, shortened
+from harness.results.client_impact import impact_of
 from harness.results.status import RED, ResultStatus, status_of
 from harness.trace.files import write_whole
 

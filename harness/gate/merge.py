@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Final
 
 from harness.diff.check import CheckedRun
-from harness.gate.stored import StoredRun, cut_short
+from harness.gate.sides import StoredRun, cut_short
 from harness.orchestration.judging import judge_run, read_scripts
 from harness.orchestration.plan import scenario_digest
-from harness.results.exit_code import ENDED_COMPLETE
+from harness.results.status import ENDED_COMPLETE
 from harness.trace.clause import Clause
 from harness.trace.embedded import drive_times
 from harness.trace.events import RECORD, Event, RunFooter, RunHeader, TraceHeader

@@ -1,25 +1,111 @@
-"""The two sides of a comparison: two runs, two targets of one run, or one target each of two runs.
+"""Stored runs, complete or with the reason why they are not, and the comparison of two of their targets.
+
+A comparison has two sides: two runs, two targets of one run, or one target each of two runs.
 
 RUN             every target of a run
 RUN@TARGET      one target of a run, by name or spec
 TARGET          one target of the run that `--run` names, e.g. `kafka:3.9.2`
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from os.path import lexists
 from pathlib import Path
 
 from harness.diff.check import reported_by
+from harness.diff.judge import TargetInfo
 from harness.diff.target_pattern import named_target
-from harness.gate.stored import cut_short, open_run
+from harness.orchestration.attributing import Cause, causes_of, seen_in, unequal_places
 from harness.orchestration.judging import read_baseline, read_scripts, read_traces
 from harness.orchestration.plan import PlanError
-from harness.report.model.comparison import ComparedTarget, LoadedRun
-from harness.results.stored_data import ReportError
+from harness.report.model.comparison import (
+    ClientChange,
+    ComparedTarget,
+    Comparison,
+    LoadedRun,
+    change_of,
+    changes,
+)
+from harness.results.status import ENDED_COMPLETE
+from harness.results.stored_data import ReportError, open_folder
+from harness.scenario.script import Script
 from harness.suggestions import close_to
+from harness.targets.reference.variants import behaviour_source
+from harness.trace.completeness import lost_events
+from harness.trace.events import TARGET_LOST, RunFooter, RunHeader, RunKind
 from harness.trace.files import RunFolder
 from harness.trace.schema import TraceError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRun:
+    """A run's folder with its header, footer and targets."""
+
+    folder: RunFolder
+    header: RunHeader
+    footer: RunFooter | None
+    infos: Mapping[str, TargetInfo]
+    """By the targets' names, including oracles."""
+
+    @property
+    def path(self) -> Path:
+        """The path of the run's folder."""
+        return self.folder.path
+
+    @property
+    def oracles(self) -> frozenset[str]:
+        """Names of the targets that were run only for others to be compared with."""
+        return frozenset(self.infos) - frozenset(self.header.targets)
+
+
+def open_run(path: Path) -> StoredRun:
+    """Open a run's folder.
+
+    Raises:
+        ReportError: it is not a run's folder, or it is of another kind.
+        TraceError: its header, footer or targets' headers are damaged.
+    """
+    folder = open_folder(path, RunKind.SUITES)
+    return StoredRun(
+        folder=folder,
+        header=folder.read_run(),
+        footer=folder.read_footer(),
+        infos={name: info for name in folder.targets() if (info := _info(folder, name)) is not None},
+    )
+
+
+def _info(folder: RunFolder, target: str) -> TargetInfo | None:
+    """Return a run's data on a target; None if the run was cut short before the first broker was ready."""
+    if not folder.headers_json(target).is_file():
+        return None
+    headers = folder.read_headers(target)
+    if not headers:
+        raise TraceError(f"{folder.headers_json(target)}: contains no header")
+    first = headers[0]
+    return TargetInfo(
+        run_id=first.run_id, target=target, spec=first.spec, profile=first.profile, oracle=first.oracle
+    )
+
+
+def cut_short(run: StoredRun) -> tuple[str, ...]:
+    """Return what is missing if a run did not complete, or lost part of its records.
+
+    A lost target does not count as missing, because it is on record, scenario by scenario.
+    """
+    if run.footer is None:
+        return ("it has no footer: the run was stopped before its end",)
+    ended = run.footer.ended
+    if ended != ENDED_COMPLETE and not ended.startswith(TARGET_LOST):
+        return (f"its footer says {ended!r}",)
+    return tuple(_losses(run, run.footer))
+
+
+def _losses(run: StoredRun, footer: RunFooter) -> Iterator[str]:
+    for target in run.header.targets:
+        if target not in run.infos:
+            yield f"the trace of {target} is missing"
+    yield from lost_events(run.folder, footer)
 
 
 def find_steps(texts: Sequence[str], *, run: Path) -> tuple[tuple[ComparedTarget, ComparedTarget], ...]:
@@ -108,3 +194,67 @@ def _loaded(folder: Path) -> LoadedRun:
         traces={name: reported_by(trace, judged) for name, trace in read_traces(run.folder).items()},
         judgements={(each.target, each.scenario_id): each for each in judged},
     )
+
+
+def compare(
+    before: ComparedTarget, after: ComparedTarget, *, explain: bool, progress: Callable[[str], None]
+) -> Comparison:
+    """Compare two targets, scenario by scenario.
+
+    Args:
+        before: the former target.
+        after: the latter target.
+        explain: whether to find the named behaviours that cause the changes, by running references.
+        progress: called with a message at each stage of the work.
+    """
+    found = changes(before, after)
+    if not explain or found.is_judgement:
+        return found
+    named = found.changes
+    if named and before.oracle and after.oracle:
+        scripts = before.loaded.scripts
+        causes = causes_of(
+            {change.scenario_id: _steps_that_changed(change, before, after) for change in named},
+            scripts,
+            (before.oracle.info.profile, after.oracle.info.profile),
+            runs=dict.fromkeys(side.loaded.folder for side in (before, after)),
+            progress=progress,
+        )
+        named = tuple(
+            _explained(each, causes[each.scenario_id], scripts[each.scenario_id], before, after)
+            for each in named
+        )
+    return replace(found, changes=named, is_explained=True)
+
+
+def _steps_that_changed(change: ClientChange, before: ComparedTarget, after: ComparedTarget) -> Sequence[int]:
+    """Return the steps that two targets answer differently, from a scenario's change on."""
+    answers = [seen_in(side.trace.events.get(change.scenario_id, ())) for side in (before, after)]
+    steps = {step for step, *_ in unequal_places(*answers) if step > change.step}
+    return (change.step, *sorted(steps))
+
+
+def _explained(
+    change: ClientChange,
+    causes: Sequence[Cause],
+    script: Script,
+    before: ComparedTarget,
+    after: ComparedTarget,
+) -> ClientChange:
+    """Return a change with its cause, and the later answers at which further causes first show."""
+    if not causes:
+        return change
+    (_, behaviours), *further = causes
+    later = [
+        _with_cause(seen, names)
+        for step, names in further
+        # A flaky change has no other cause.
+        if not change.is_flaky
+        and (seen := change_of(script, before, after, since=step)) is not None
+        and seen.step == step
+    ]
+    return replace(_with_cause(change, behaviours), also=tuple(later))
+
+
+def _with_cause(change: ClientChange, names: tuple[str, ...]) -> ClientChange:
+    return replace(change, behaviours=names, sources=tuple(behaviour_source(name) for name in names))

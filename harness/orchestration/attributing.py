@@ -26,7 +26,7 @@ from harness.diff.alignment import AnswerPosition, answers_by_position
 from harness.diff.check import TargetTrace
 from harness.diff.model import Attribution, Judgement
 from harness.orchestration.judging import read_scripts, read_traces, target_info
-from harness.orchestration.run_cache import KnownTexts, cache_file, code_digest, digest_of
+from harness.orchestration.reference_runs import KnownTexts, cache_file, code_digest, digest_of
 from harness.runner.drive import Drive, DriveSinks, Limits
 from harness.runner.watcher import Unwatched
 from harness.scenario.script import Script

@@ -15,7 +15,7 @@ from functools import partial
 from math import inf
 from typing import Final
 
-from harness.diff.answers import BROKER_ENDED_WORDS
+from harness.diff.alignment import BROKER_ENDED_WORDS
 from harness.diff.check import CheckedRun, TargetTrace, with_attempt
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement

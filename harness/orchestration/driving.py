@@ -13,13 +13,13 @@ from harness.capacity import machine
 from harness.diff.target_pattern import is_reference
 from harness.orchestration.background import BackgroundError, in_background
 from harness.orchestration.first_look import FirstLook
-from harness.orchestration.needs import with_needs
 from harness.orchestration.on_cluster import Cluster
 from harness.orchestration.packings import packings
 from harness.orchestration.plan import RunPlan
+from harness.orchestration.reference_runs import with_needs
 from harness.orchestration.reviving import drives_of
 from harness.orchestration.target_record import TargetRecord, Trace
-from harness.results.exit_code import ENDED_COMPLETE, ENDED_INTERRUPTED
+from harness.results.status import ENDED_COMPLETE, ENDED_INTERRUPTED
 from harness.runner.admission import Admission
 from harness.runner.drive import Drive, DriveSinks
 from harness.runner.recorder import header_of, note_alone

@@ -14,9 +14,8 @@ from harness.diff.model import Judgement
 from harness.diff.repeats import Repeated
 from harness.orchestration.stored_judgements import keep_judgements, refuse_unjudged, stored_judgements
 from harness.results.baseline import BY_OPTION, BaselineData, keep_baseline, results_against
-from harness.results.exit_code import ExitCode, exit_code, worst
-from harness.results.run_kinds import open_folder
-from harness.results.stored_data import ReportError
+from harness.results.status import ExitCode, exit_code, worst
+from harness.results.stored_data import ReportError, open_folder
 from harness.runner.recorder import note_alone
 from harness.scenario.errors import ScenarioError
 from harness.scenario.fitting import fitted

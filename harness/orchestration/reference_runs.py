@@ -1,11 +1,21 @@
-"""Runs of single scripts on the reference, which show whether another configuration affects a script.
+"""Runs of single scripts on the reference: whether another configuration affects a script, and what is kept.
 
-In virtual time a run takes milliseconds, and equal runs are equal to the byte.
+In virtual time a run takes milliseconds, and equal runs are equal to the byte. What runs showed is kept from
+one process to the next.
+
+The harness's own brokers let members of the newer group types join, be assigned and be fenced at once, and
+scripts rely on this. External brokers have delays, and bounds on a group's configuration. Whether a script
+depends on them is tried here too.
 """
 
+import asyncio
 import json
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
@@ -18,12 +28,88 @@ from harness.runner.recorder import EventPosition, Recorder
 from harness.runner.sharing import asked_config
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import Script
-from harness.targets.base.conformance import CHECK_INTERVAL
+from harness.targets.base.conformance import CHECK_INTERVAL, QUICK_CONSUMER_GROUPS
 from harness.targets.base.delegated import DelegatedConnection, DelegatedSession
-from harness.targets.base.interface import Broker, BrokerSession, Connection, TargetError
+from harness.targets.base.interface import (
+    Broker,
+    BrokerDescription,
+    BrokerSession,
+    Connection,
+    TargetError,
+)
+from harness.targets.jars.cache import cache_directory
 from harness.targets.reference.target import ReferenceTarget
 from harness.trace.canonical import Canonicaliser, member_prefixes
 from harness.trace.events import Event, EventKind
+from harness.trace.schema import TraceError, json_object
+
+_PACKAGE: Final = Path(__file__).resolve().parents[1]
+_SOURCES: Final = (
+    *(_PACKAGE / each for each in ("runner", "scenario", "targets", "trace", "wire")),
+    _PACKAGE / "diff" / "alignment.py",
+    *(_PACKAGE / "orchestration" / each for each in ("attributing.py", "needs.py", "reference_runs.py")),
+    _PACKAGE.parent / "kio_extension",
+    _PACKAGE.parent / "reference_coordinator",
+)
+"""The code that a run on the reference depends on, or what is concluded from such runs."""
+_DIGEST_LENGTH: Final = 20
+
+
+class KnownTexts(dict[str, str]):
+    """Texts by key that are kept on this machine while the code stays the same.
+
+    A damaged file counts as missing, and so does one that other code has written.
+    """
+
+    def __init__(self, file: Path, code: str) -> None:
+        super().__init__(_read(file, code))
+        self._file = file
+        self._code = code
+        self._count_before = len(self)
+
+    def keep(self) -> None:
+        """Write the texts to the file; if that fails, the next process finds them out again."""
+        if len(self) == self._count_before:
+            return
+        content = {"code": self._code, "known": self, "digest": digest_of(self)}
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", dir=self._file.parent, delete=False) as written:
+                json.dump(content, written)
+            Path(written.name).replace(self._file)
+        except OSError:
+            return
+
+
+def cache_file(subject: str, name: str) -> Path:
+    """Return the file of this machine's cache with what is known of a subject."""
+    return cache_directory().parent / subject / f"{name}.json"
+
+
+@cache
+def code_digest() -> str:
+    """Return a hash of all code that a run on the reference depends on."""
+    files = (path for each in _SOURCES for path in ([each] if each.is_file() else sorted(each.rglob("*.*"))))
+    return digest_of([version("kio"), *(path.read_text(encoding="utf-8") for path in files if _counts(path))])
+
+
+def _counts(path: Path) -> bool:
+    return path.suffix in {".py", ".json"} and "tests" not in path.parts
+
+
+def digest_of(content: Mapping[str, str] | Sequence[str]) -> str:
+    """Return a hash of texts."""
+    return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:_DIGEST_LENGTH]
+
+
+def _read(file: Path, code: str) -> dict[str, str]:
+    try:
+        content = json_object(file.read_bytes(), where=str(file))
+        known = {str(key): str(text) for key, text in content["known"].items()}
+        return known if (content["code"], content["digest"]) == (code, digest_of(known)) else {}
+    except (OSError, TraceError, KeyError, AttributeError):
+        return {}
+
 
 _REPORTED: Final = (
     *("step", "kind", "actor", "connection", "api", "api_version"),
@@ -66,7 +152,7 @@ class ReferenceRuns:
         """Return a digest of the conversation in a session that wraps the reference's."""
         session = (await self.broker(config)).open_session(script.id)
         try:
-            return digest_of(await self.run(script, config, wrapped(session)))
+            return conversation_digest(await self.run(script, config, wrapped(session)))
         finally:
             await session.close()
 
@@ -124,7 +210,7 @@ def _recorder(
     )
 
 
-def digest_of(events: list[Event]) -> str:
+def conversation_digest(events: list[Event]) -> str:
     """Hash what a client could distinguish: everything except chance, and when the conversation began."""
     reported = [[getattr(each, name) for name in _REPORTED] for each in events]
     return sha256(json.dumps(reported).encode()).hexdigest()[:20]
@@ -159,3 +245,56 @@ async def is_alike(script: Script, config: Mapping[str, str], runs: ReferenceRun
     if CHECK_INTERVAL in own or CHECK_INTERVAL not in config:
         return True
     return await runs.hurried_trace(script, config) == await runs.hurried_trace(script, own)
+
+
+_USUAL: Final = {name: value for name, value in QUICK_CONSUMER_GROUPS.items() if not name.endswith(".enable")}
+_PROTOCOLS: Final = frozenset({"ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"})
+
+
+async def with_needs(scripts: Sequence[Script], description: BrokerDescription) -> Sequence[Script]:
+    """Return scripts that ask for usual settings where the broker's own make a difference.
+
+    Args:
+        scripts: the scripts of a run.
+        description: describes an external broker.
+    """
+    reported = description.broker_config
+    other = {name: reported[name] for name in _USUAL if reported.get(name, _USUAL[name]) != _USUAL[name]}
+    if not other:
+        return scripts
+    # Hundreds of conversations in virtual time would delay the timers of this event loop.
+    return await asyncio.to_thread(lambda: asyncio.run(_with_usual(scripts, description, other)))
+
+
+async def _with_usual(
+    scripts: Sequence[Script], description: BrokerDescription, other: Mapping[str, str]
+) -> Sequence[Script]:
+    try:
+        runs = ReferenceRuns(description.profile)
+    except TargetError:
+        return scripts
+    known = KnownTexts(cache_file("needs", description.profile), code_digest())
+    found = []
+    for each in scripts:
+        minded: Collection[str] = ()
+        if _PROTOCOLS.intersection(each.apis):
+            key = digest_of([each.digest(), *sorted(f"{name}={value}" for name, value in other.items())])
+            if key not in known:
+                known[key] = " ".join(await _minded(each, other, runs))
+            minded = known[key].split()
+        usual = {name: _USUAL[name] for name in minded}
+        found.append(replace(each, broker_config={**each.broker_config, **usual}) if minded else each)
+    known.keep()
+    return found
+
+
+async def _minded(script: Script, other: Mapping[str, str], runs: ReferenceRuns) -> Collection[str]:
+    """Return which settings make a difference: each that does so alone, or all if they only do together."""
+    asked = asked_config(script)
+    unasked = {name: value for name, value in other.items() if name not in asked}
+    if await is_alike(script, {**asked, **unasked}, runs):
+        return ()
+    alone = [
+        name for name, value in unasked.items() if not await is_alike(script, {**asked, name: value}, runs)
+    ]
+    return alone or tuple(unasked)

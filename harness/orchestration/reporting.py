@@ -8,8 +8,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # Arrow has no ann
 
 from harness.report.model.trend import PAGE_TABLES, RUN_COUNT_MAX, TREND_FOLDER
 from harness.results.client_judgements import client_verdicts
-from harness.spark.archive import Archive, ArchiveError, naming_damage
-from harness.spark.packing import pack
+from harness.spark.archive import Archive, ArchiveError, naming_damage, pack
 from harness.spark.trend import TREND_MARTS, build_trend
 from harness.targets.base.interface import Lasting
 from harness.trace.files import RunFolder

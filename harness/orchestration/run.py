@@ -29,7 +29,7 @@ from harness.orchestration.judging import (
 )
 from harness.orchestration.on_cluster import Cluster
 from harness.orchestration.plan import PlanError, RunPlan
-from harness.results.exit_code import ENDED_INTERRUPTED, ExitCode
+from harness.results.status import ENDED_INTERRUPTED, ExitCode
 from harness.runner.watcher import Watcher
 from harness.scenario.script import script_to_json
 from harness.spark.master import why_no_spark
@@ -40,7 +40,7 @@ from harness.trace.formats import FORMAT_VERSION
 from harness.trace.schema import TraceError
 
 if TYPE_CHECKING:
-    from harness.report.allure.terms import AllureLevel
+    from harness.report.allure.results import AllureLevel
     from harness.report.render import Rendered
 
 
@@ -183,7 +183,7 @@ def report(
     from harness.report.exports.markdown import write_summary  # noqa: PLC0415 - as said
     from harness.report.render import render_all  # noqa: PLC0415 - likewise
     from harness.report.site.run_site import add_aggregates  # noqa: PLC0415 - likewise
-    from harness.spark.archive_rows import ARCHIVE  # noqa: PLC0415 - likewise
+    from harness.spark.rows import ARCHIVE  # noqa: PLC0415 - likewise
 
     attribute_changes(folder, progress)
     root = archive or folder.path.parent / ARCHIVE

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.report.allure.pages import AllurePages, render_allure
-from harness.report.allure.terms import AllureLevel
+from harness.report.allure.results import AllureLevel
 from harness.report.exports.junit import write_junit
 from harness.report.exports.markdown import write_summary
 from harness.report.model.run_data import Run

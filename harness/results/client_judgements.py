@@ -26,7 +26,7 @@ from harness.results.client_results import (
 )
 from harness.results.replay_results import ReplayFinding
 from harness.results.status import ResultStatus
-from harness.spark.archive_rows import ClientVerdict
+from harness.spark.rows import ClientVerdict
 from harness.trace.files import RunFolder
 from harness.verdict import Expectation, Outcome
 

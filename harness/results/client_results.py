@@ -15,9 +15,8 @@ from pydantic import Field, TypeAdapter
 
 from harness.invariants import Violation
 from harness.invariants.stored import VIOLATIONS
-from harness.results.exit_code import ENDED_COMPLETE, ExitCode, exit_code, worst
 from harness.results.replay_results import ReplayFinding, read_counts, read_findings
-from harness.results.status import ResultStatus, status_of
+from harness.results.status import ENDED_COMPLETE, ExitCode, ResultStatus, exit_code, status_of, worst
 from harness.results.stored_data import ReportError, StoredData, read_lines, read_whole
 from harness.trace.events import TARGET_LOST, TraceHeader
 from harness.trace.files import RunFolder, read_records, write_whole

@@ -1,13 +1,51 @@
-"""Files of a run's folder, read as data; strict about the fields that pages need."""
+"""Files of a run's folder, read as data, strict about what pages need; and who made the folder."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from os.path import lexists
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from harness.trace.plain_files import read_plain
-from harness.trace.schema import TraceError
+from harness.trace.events import RECORD, RunKind
+from harness.trace.files import LATEST, RunFolder
+from harness.trace.formats import refuse_other_formats
+from harness.trace.plain_files import read_plain, refuse_special_files
+from harness.trace.schema import TraceError, json_object
+
+AddedProperties: TypeAlias = Mapping[tuple[str, str], Mapping[str, str]]
+"""By target and scenario id: properties that the broker had and the scenario did not ask for; never empty."""
+
+
+def added_properties(folder: RunFolder, scripts: Mapping[str, object] | None = None) -> AddedProperties:
+    """Return the broker properties that scenarios were run with but did not ask for.
+
+    Only covers targets whose brokers the run configured, and runs that stored the configurations.
+
+    Args:
+        folder: the run's folder.
+        scripts: the run's scripts by scenario id, if they have been read already.
+
+    Raises:
+        TraceError: the run's scripts are missing or damaged.
+    """
+    configs = folder.read_broker_configs()
+    if scripts is None:
+        scripts = folder.read_scripts() if configs else {}
+    found: dict[tuple[str, str], Mapping[str, str]] = {}
+    for target, of_target in configs.items():
+        for scenario_id, config in of_target.items():
+            asked = _asked(scripts.get(scenario_id))
+            added = {name: value for name, value in config.items() if name not in asked}
+            if added:
+                found[target, scenario_id] = added
+    return found
+
+
+def _asked(script: object) -> Mapping[str, object]:
+    asked: Mapping[str, object] = script.get("broker_config", {}) if isinstance(script, dict) else {}
+    return asked
+
 
 DataT = TypeVar("DataT")
 
@@ -55,3 +93,81 @@ class ReportError(Exception):
 
     The message names what is missing or unreadable and the remedy; it is shown to the user as it is.
     """
+
+
+_MAKERS: Final = {
+    RunKind.SUITES: "run",
+    RunKind.CLIENTS: "clients",
+    RunKind.SOAK: "clients --soak",
+    RunKind.TAP: "tap",
+    RunKind.RACES: "race",
+}
+_READERS: Final = {
+    RunKind.SUITES: "report",
+    RunKind.CLIENTS: "report",
+    RunKind.SOAK: "report",
+    RunKind.TAP: "report",
+    RunKind.RACES: "race --judge",
+}
+"""The command that reads each kind of folder."""
+
+
+def run_kind(run_dir: Path) -> RunKind | None:
+    """Return the kind of a run; None if its `run.json` is missing, unreadable or does not name a kind."""
+    kind = _header(run_dir).get("kind")
+    return next((each for each in RunKind if each == kind), None)
+
+
+def _header(run_dir: Path) -> Mapping[str, object]:
+    try:
+        return json_object(read_plain(RunFolder(run_dir).run_json), where="run.json")
+    except (OSError, TraceError):
+        return {}
+
+
+def is_clients_folder(run_dir: Path) -> bool:
+    """Return whether a folder is that of a run of client scripts alone, or of a soak."""
+    return run_kind(run_dir) in (RunKind.CLIENTS, RunKind.SOAK)
+
+
+def open_folder(path: Path, *kinds: RunKind, made_by: str | None = None) -> RunFolder:
+    """Return the run folder at a path, after checking that a command can read its kind of run.
+
+    A damaged `run.json` is accepted here: the code that reads it reports where it is damaged.
+
+    Args:
+        path: the path that the user named.
+        kinds: the kinds of run that the command can read, the most usual first.
+        made_by: the command line that makes such a run, if it is more than the command's name.
+
+    Raises:
+        ReportError: there is no run, it is of another kind, or its record is elsewhere.
+        TraceError: one of its files is no plain file.
+    """
+    folder = RunFolder(path.resolve())
+    if lexists(folder.run_json):
+        refuse_special_files(folder.path)
+    if not folder.run_json.is_file():
+        raise ReportError(
+            f"{path} is not a run's folder; {_newest_in(path)}"
+            f"`kafka-conformance {made_by or _MAKERS[kinds[0]]}` makes one"
+        )
+    found = run_kind(folder.path)
+    if found is not None and found not in kinds:
+        raise ReportError(
+            f"{path} is a {found}, and a {' or '.join(kinds)} is needed; "
+            f"`kafka-conformance {_READERS[found]} {path}` reads it"
+        )
+    if found is not None and not folder.record.is_dir():
+        header = _header(path)
+        refuse_other_formats(dict(header), where=str(folder.run_json))
+        where = header.get("record", RECORD)
+        has_it = "a copy that was made with its record" if where == RECORD else where
+        raise ReportError(f"{path} is a report without the run's record; {has_it} has it")
+    return folder
+
+
+def _newest_in(path: Path) -> str:
+    """Return a hint with the newest run if the path is the folder of all runs; empty otherwise."""
+    newest = path / LATEST
+    return f"the newest run in it is {newest}; " if RunFolder(newest).run_json.is_file() else ""

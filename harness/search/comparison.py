@@ -9,8 +9,7 @@ from dataclasses import replace
 from random import Random
 from typing import Final
 
-from harness.diff.cause import Cause
-from harness.diff.raw_difference import RawDifference
+from harness.diff.raw_difference import Cause, RawDifference
 from harness.runner.applicable import OF_CONSUMER_GROUPS, has_consumer_groups
 from harness.runner.broker_actions import acts_on_broker
 from harness.runner.sharing import MEETING_SIZE_MAX

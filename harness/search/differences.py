@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from harness.diff.against_reference import against_reference
 from harness.diff.alignment import AnswerPosition, aligned
+from harness.diff.compare import against_reference
 from harness.diff.raw_difference import Against, RawDifference
 from harness.orchestration.attributing import Attributor, Heard
 from harness.scenario.script import Script

@@ -11,8 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from harness.diff.cause import Cause
-from harness.diff.raw_difference import RawDifference
+from harness.diff.raw_difference import Cause, RawDifference
 from harness.report.site.answers_page import Answered
 from harness.scenario.errors import ScenarioError
 from harness.scenario.script import Script

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from harness.diff.against_reference import against_reference
+from harness.diff.compare import against_reference
 from harness.diff.judge import TargetInfo, judge
 from harness.diff.model import Difference
 from harness.diff.raw_difference import Against, RawDifference

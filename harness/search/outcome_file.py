@@ -8,8 +8,7 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from harness.diff.cause import Cause
-from harness.diff.raw_difference import RawDifference
+from harness.diff.raw_difference import Cause, RawDifference
 from harness.report.site.answers_page import Answered
 from harness.search.corpus import Kept, kept_from_json, kept_to_json
 from harness.search.coverage import Pair

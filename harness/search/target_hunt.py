@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from harness.diff.cause import Cause
+from harness.diff.raw_difference import Cause
 from harness.runner.broker_actions import acts_on_broker
 from harness.scenario.script import Script
 from harness.search.comparison import Comparison, Heard

@@ -16,28 +16,98 @@ examining answers depends on the number of distinct conversations, not on the nu
 
 import fcntl
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from hashlib import sha256
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 import pyarrow as pa  # type: ignore[import-untyped]  # Arrow has no annotations
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
+import pyarrow.json as pj  # type: ignore[import-untyped]  # likewise
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # likewise
 
 from harness.diff.model import Attempt, Difference, Judgement
-from harness.spark.archive_rows import Answer, BrokerHeader, ClientVerdict, RunClause, TimedStep, Trace
-from harness.spark.arrow_schemas import arrow_schema, column_names, completed_table
-from harness.trace.events import Event, RunFooter, RunHeader
-from harness.trace.files import write_whole
+from harness.spark.rows import Answer, BrokerHeader, ClientVerdict, RunClause, TimedStep, Trace
+from harness.trace.clause import Clause
+from harness.trace.completeness import refuse_lost_events
+from harness.trace.events import ANSWER_KINDS, Event, EventKind, RunFooter, RunHeader, TraceHeader
+from harness.trace.files import RunFolder, attempt_name, read_records, write_whole
 from harness.trace.plain_files import read_plain
-from harness.trace.schema import TraceError, json_object
+from harness.trace.schema import ColumnType, TraceError, columns, json_object, parsed_json, to_content
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+_ARROW_TYPES: Final[dict[ColumnType, pa.DataType]] = {
+    ColumnType.STRING: pa.string(),
+    ColumnType.INTEGER: pa.int64(),
+    ColumnType.NUMBER: pa.float64(),
+    ColumnType.BOOLEAN: pa.bool_(),
+    ColumnType.STRINGS: pa.list_(pa.string()),
+}
+
+
+def column_names(cls: "type[DataclassInstance]") -> list[str]:
+    """Return the names of a record class's columns, which a mart selects last."""
+    return [column.name for column in columns(cls)]
+
+
+def arrow_schema(cls: "type[DataclassInstance]") -> pa.Schema:
+    """Return a record class's Arrow schema; every column is nullable, as in the Spark schema."""
+    return pa.schema([(column.name, _ARROW_TYPES[column.type]) for column in columns(cls)])
+
+
+def arrow_table(cls: "type[DataclassInstance]", records: "Iterable[DataclassInstance]") -> pa.Table:
+    """Return an Arrow table of records."""
+    return pa.Table.from_pylist([to_content(record) for record in records], schema=arrow_schema(cls))
+
+
+def read_table(cls: "type[DataclassInstance]", path: Path) -> pa.Table:
+    """Read records as `read_events` and `read_records` do, but with Arrow, which is faster.
+
+    Raises:
+        TraceError: the file is missing or damaged, or a line is not such a record.
+    """
+    schema = arrow_schema(cls)
+    try:
+        content = read_plain(path)
+    except FileNotFoundError as error:
+        raise TraceError(f"{path}: there is no such file") from error
+    whole = content[: content.rfind(b"\n") + 1]
+    if not whole:
+        return schema.empty_table()
+    try:
+        table = pj.read_json(
+            pa.BufferReader(whole),
+            read_options=pj.ReadOptions(block_size=max(len(whole), 1 << 20)),
+            parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
+        ).select(schema.names)
+    except pa.ArrowException as error:
+        raise TraceError(f"{path}: {error}") from error
+    if table.num_rows != whole.count(b"\n"):
+        raise TraceError(f"{path}: a line is no {cls.__name__}: it is empty, or several lines are one")
+    for column in columns(cls):
+        if not (column.nullable or column.may_be_missing) and table[column.name].null_count:
+            raise TraceError(f"{path}: a line is no {cls.__name__}: it lacks {column.name}")
+    return table
+
+
+def completed_table(cls: "type[DataclassInstance]", table: pa.Table) -> pa.Table:
+    """Return a table of records with the columns that an older table lacks filled with defaults."""
+    schema = arrow_schema(cls)
+    for column in columns(cls):
+        if column.may_be_missing and column.name not in table.column_names:
+            values = pa.array([column.default] * len(table), schema.field(column.name).type)
+            table = table.append_column(schema.field(column.name), values)
+    return table.select(schema.names)
+
 
 CONVERSATIONS: Final = "conversations"
 _VOLUMES: Final = "_volumes.json"
@@ -284,3 +354,336 @@ def _name_of(parts: Sequence[str]) -> str:
 
 def _fields(record: "DataclassInstance") -> dict[str, object]:
     return {name: getattr(record, name) for name in column_names(type(record))}
+
+
+_DIGEST_CHARACTERS: Final = 24
+_BOUNDS: Final = {"not_before_ms": "not before", "not_after_ms": "not after"}
+_REFUSED: Final = [EventKind.NOT_APPLICABLE.value, EventKind.HARNESS_ERROR.value]
+_READ: Final = [
+    "scenario_id",
+    "step",
+    "sequence",
+    "kind",
+    "actor",
+    "connection",
+    "api",
+    "api_version",
+    "digest",
+    "canonical",
+    "elapsed_ms",
+]
+
+Bounds = Mapping[tuple[str, int], Sequence[tuple[str, float]]]
+"""By scenario and step: the kind and limit (ms) of each bound that the script sets there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRows:
+    """The rows that are computed from a target's events."""
+
+    traces: tuple[Trace, ...]
+    """Without the oracles' conversations and the judgements, which `completed` adds."""
+    timed_steps: tuple[TimedStep, ...]
+    conversations: Mapping[str, tuple[Answer, ...]]
+    """By digest."""
+
+
+def rows_of(events: pa.Table, *, run_id: str, target: str, oracle: str | None, bounds: Bounds) -> RunRows:
+    """Summarise each conversation of a target.
+
+    Args:
+        events: the columns of `Event`, all of this run and target, in any order.
+        run_id: the run's id.
+        target: the target's name.
+        oracle: the name of the target's oracle.
+        bounds: the time bounds of the run's scripts.
+    """
+    traces: list[Trace] = []
+    timed: list[TimedStep] = []
+    conversations: dict[str, tuple[Answer, ...]] = {}
+    refused = _refused(events)
+    by_scenario = {
+        scenario_id: [answer for _, answer in group]
+        for scenario_id, group in groupby(_answers(events), key=itemgetter(0))
+    }
+    for scenario_id, event_count in _event_counts(events).items():
+        answers = by_scenario.get(scenario_id, [])
+        digest = _digest([answer for answer, _ in answers])
+        conversations[digest] = tuple(answer for answer, _ in answers)
+        traces.append(
+            Trace(
+                run_id=run_id,
+                target=target,
+                scenario_id=scenario_id,
+                oracle=oracle,
+                conversation=digest,
+                oracle_conversation=None,
+                is_held=scenario_id not in refused,
+                outcome=None,
+                signature=None,
+                event_count=event_count,
+                answer_count=len(answers),
+            )
+        )
+        timed += _timed_steps(traces[-1], answers, bounds)
+    return RunRows(traces=tuple(traces), timed_steps=tuple(timed), conversations=conversations)
+
+
+def _timed_steps(
+    trace: Trace, answers: Sequence[tuple[Answer, float | None]], bounds: Bounds
+) -> Iterator[TimedStep]:
+    for answer, elapsed_ms in answers:
+        if elapsed_ms is None or not _is_first_response(answer):
+            continue
+        for bound, limit_ms in bounds.get((trace.scenario_id, answer.step), ()):
+            yield TimedStep(
+                run_id=trace.run_id,
+                target=trace.target,
+                scenario_id=trace.scenario_id,
+                step=answer.step,
+                bound=bound,
+                limit_ms=limit_ms,
+                elapsed_ms=elapsed_ms,
+            )
+
+
+def _is_first_response(answer: Answer) -> bool:
+    return answer.kind == EventKind.RESPONSE and answer.occurrence == 0
+
+
+def completed(traces: Sequence[Trace], judgements: Sequence[Judgement]) -> tuple[Trace, ...]:
+    """Return the traces of all targets of a run, with their oracles' conversations and their judgements."""
+    conversations = {(one.target, one.scenario_id): one.conversation for one in traces if one.is_held}
+    judged = {(one.target, one.scenario_id): (one.outcome, one.signature) for one in judgements}
+    nothing = (None, None)
+    return tuple(
+        replace(
+            one,
+            oracle_conversation=conversations.get((one.oracle or "", one.scenario_id))
+            if one.is_held
+            else None,
+            outcome=judged.get((one.target, one.scenario_id), nothing)[0],
+            signature=judged.get((one.target, one.scenario_id), nothing)[1],
+        )
+        for one in traces
+    )
+
+
+def bounds_of(scripts: Mapping[str, object]) -> Bounds:
+    """Collect the bounds on the time of answers from scripts given as JSON data."""
+    return {
+        (scenario_id, index): found
+        for scenario_id, script in scripts.items()
+        if isinstance(script, dict)
+        for index, step in enumerate(script["steps"])
+        if (found := [(_BOUNDS[name], float(step[name])) for name in _BOUNDS if step.get(name) is not None])
+    }
+
+
+def _event_counts(events: pa.Table) -> dict[str, int]:
+    counted = events.group_by("scenario_id").aggregate([("sequence", "count")]).sort_by("scenario_id")
+    return dict(zip(counted["scenario_id"].to_pylist(), counted["sequence_count"].to_pylist(), strict=True))
+
+
+def _refused(events: pa.Table) -> set[str]:
+    """Return the ids of the scenarios that were not run."""
+    is_refusal = pc.is_in(events["kind"], value_set=pa.array(_REFUSED))
+    return set(events["scenario_id"].filter(is_refusal).to_pylist())
+
+
+def _answers(events: pa.Table) -> Iterator[tuple[str, tuple[Answer, float | None]]]:
+    """Yield each answer with its scenario and its elapsed time, in the order of scenarios and steps.
+
+    An answer's number is its place among the answers of its step, as in `harness.diff.alignment`.
+    """
+    kinds = pa.array([kind.value for kind in ANSWER_KINDS])
+    awaited = events.select(_READ).filter(pc.is_in(events["kind"], value_set=kinds))
+    ordered = awaited.sort_by([(name, "ascending") for name in ("scenario_id", "step", "sequence")])
+    for (scenario_id, step), rows in groupby(ordered.to_pylist(), key=itemgetter("scenario_id", "step")):
+        for number, row in enumerate(rows):
+            answer = Answer(
+                step=step,
+                occurrence=number,
+                actor=row["actor"],
+                connection=row["connection"],
+                kind=row["kind"],
+                api=row["api"],
+                api_version=row["api_version"],
+                error_codes=_error_codes(row["canonical"]),
+                digest=row["digest"],
+            )
+            yield scenario_id, (answer, row["elapsed_ms"])
+
+
+@lru_cache(maxsize=65536)
+def _error_codes(canonical: str | None) -> tuple[str, ...]:
+    return tuple(sorted(set(_codes(parsed_json(canonical, where="`canonical`"))))) if canonical else ()
+
+
+def _codes(value: object) -> Iterator[str]:
+    match value:
+        case dict():
+            for name, part in value.items():
+                if name == "error_code":
+                    yield str(part)
+                else:
+                    yield from _codes(part)
+        case list():
+            for part in value:
+                yield from _codes(part)
+        case _:
+            pass
+
+
+def _digest(answers: Sequence[Answer]) -> str:
+    """Return a hash of the answers in their order, without their times."""
+    parts = [[a.step, a.occurrence, a.actor, a.connection, a.kind, a.digest] for a in answers]
+    return sha256(json.dumps(parts).encode()).hexdigest()[:_DIGEST_CHARACTERS]
+
+
+ClientsOf: TypeAlias = Callable[[RunFolder], Sequence[ClientVerdict]]
+"""Reads the results of a run's client scripts, whose files belong to a layer above this one."""
+_CLIENTS_JUDGED: Final = ("clients", "record", "judgement.json.zst")
+"""The path, inside a run's folder, of the file that client scripts write last."""
+
+
+def pack(
+    folders: Iterable[RunFolder],
+    archive: Archive,
+    *,
+    clients_of: ClientsOf,
+    progress: Callable[[str], None] | None = None,
+) -> int:
+    """Add the runs that an archive lacks, or has with an older judgement; return how many were added.
+
+    Args:
+        folders: the folders of finished runs.
+        archive: the archive to add to.
+        clients_of: reads their client scripts; it is in `harness.results.client_judgements`.
+        progress: called with a message for each run.
+
+    Raises:
+        TraceError: a run was cut short, has lost events, was not judged, or has a damaged file.
+    """
+    count = 0
+    with archive.writing(), naming_damage(archive.root):
+        for folder in folders:
+            run_id = folder.read_run().run_id
+            if not archive.contains(run_id, _stamp(folder)):
+                if progress is not None:
+                    progress(f"packing {run_id}")
+                _add(folder, archive, clients_of(folder))
+                count += 1
+        archive.merge()
+    return count
+
+
+def _add(folder: RunFolder, archive: Archive, clients: Sequence[ClientVerdict]) -> None:
+    run = folder.read_run()
+    footer = folder.read_footer()
+    if footer is None:
+        raise TraceError(f"{folder.path}: the run was cut short; only finished runs are archived")
+    refuse_lost_events(folder)
+    if not folder.judgements.exists():
+        raise TraceError(f"{folder.path}: the run was not judged; `kafka-conformance report` does that")
+    judgements = _judgements(folder)
+    headers: list[BrokerHeader] = []
+    traces: list[Trace] = []
+    timed: list[TimedStep] = []
+    conversations: dict[str, tuple[Answer, ...]] = {}
+    name = volume_name(run.run_id, _stamp(folder))
+    with VolumeWriter(archive.root, name) as writer:
+        for theirs, events, found in target_rows(folder, judgements):
+            headers += theirs
+            traces += found.traces
+            timed += found.timed_steps
+            conversations |= found.conversations
+            writer.write("events", events)
+        records: Mapping[str, Sequence[DataclassInstance]] = {
+            "runs": [run],
+            "footers": [footer],
+            "headers": headers,
+            "traces": completed(traces, judgements),
+            "timed_steps": timed,
+            "judgements": judgements,
+            "attempts": read_records(Attempt, folder.attempts) if folder.attempts.exists() else (),
+            "differences": read_records(Difference, folder.differences),
+            "clauses": _run_clauses(folder),
+            "client_verdicts": clients,
+        }
+        for kind, found_records in records.items():
+            writer.write(kind, arrow_table(KINDS[kind], found_records))
+    archive.keep_conversations(conversations)
+    archive.commit({name: {run.run_id: _stamp(folder)}})
+
+
+def _judgements(folder: RunFolder) -> Sequence[Judgement]:
+    """Read the judgement of each script on each target; raise TraceError if one is missing."""
+    judgements = read_records(Judgement, folder.judgements)
+    judged = {(each.target, each.scenario_id) for each in judgements}
+    scripts = folder.read_scripts() if folder.scripts_json.exists() else ()
+    for target in dict.fromkeys(each.target for each in judgements):
+        for scenario_id in scripts:
+            if (target, scenario_id) not in judged:
+                raise TraceError(f"{folder.judgements}: there is no judgement of {scenario_id} on {target}")
+    return judgements
+
+
+def target_rows(
+    folder: RunFolder, judgements: Iterable[Judgement]
+) -> Iterator[tuple[Sequence[BrokerHeader], pa.Table, RunRows]]:
+    """Read each target's headers, the events that its results come from, and the rows computed from those.
+
+    Raises:
+        TraceError: a file of the run is missing or damaged.
+    """
+    bounds = bounds_of(folder.read_scripts()) if folder.scripts_json.exists() else {}
+    run_id = folder.read_run().run_id
+    later: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for each in judgements:
+        if each.attempt > 1:
+            later[each.target][each.attempt].append(each.scenario_id)
+    for target in folder.targets():
+        headers, events = _broker_headers(folder, target), _ruling_events(folder, target, later[target])
+        rows = rows_of(events, run_id=run_id, target=target, oracle=headers[0].oracle, bounds=bounds)
+        yield headers, events, rows
+
+
+def _ruling_events(folder: RunFolder, target: str, later: Mapping[int, Sequence[str]]) -> pa.Table:
+    """Read a target's events; of some scenarios, by the number of an attempt, those of that attempt."""
+    events = read_table(Event, folder.events(target))
+    for number, scenario_ids in later.items():
+        again, chosen = read_table(Event, folder.events(attempt_name(target, number))), pa.array(scenario_ids)
+        first = events.filter(pc.invert(pc.is_in(events["scenario_id"], value_set=chosen)))
+        again = again.filter(pc.is_in(again["scenario_id"], value_set=chosen))
+        events = pa.concat_tables([first, again])
+    return events
+
+
+def _broker_headers(folder: RunFolder, target: str) -> list[BrokerHeader]:
+    """Read the headers of a target's brokers, in the order in which they were started."""
+    return [
+        BrokerHeader(
+            **{name: getattr(header, name) for name in column_names(TraceHeader)}, broker_ordinal=ordinal
+        )
+        for ordinal, header in enumerate(folder.read_headers(target))
+    ]
+
+
+def _run_clauses(folder: RunFolder) -> list[RunClause]:
+    """Read the catalogue of a run; nothing if it has none."""
+    if not folder.clauses.exists():
+        return []
+    run_id = folder.read_run().run_id
+    return [
+        RunClause(run_id=run_id, **{name: getattr(clause, name) for name in column_names(Clause)})
+        for clause in read_records(Clause, folder.clauses)
+    ]
+
+
+def _stamp(folder: RunFolder) -> str:
+    """Return a string that changes whenever the run is judged again."""
+    clients = folder.path.joinpath(*_CLIENTS_JUDGED)
+    # Without client scripts, the stamp is that of older archives, so their runs are not packed again.
+    files = (folder.judgements, folder.differences, *((clients,) if clients.exists() else ()))
+    return "-".join(str(file.stat().st_mtime_ns) if file.exists() else "none" for file in files)

@@ -3,22 +3,37 @@
 python -m harness.spark.trend ARCHIVE --out FOLDER [--run RUN_ID …] [--master URL]
 """
 
+import re
+import shutil
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final
+from threading import Lock
+from typing import TYPE_CHECKING, Annotated, Final
 
+import pyarrow as pa  # type: ignore[import-untyped]  # Arrow has no annotations
+import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
+import pyarrow.parquet as pq  # type: ignore[import-untyped]  # likewise
 import typer
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
 
-from harness.spark import conversation_mart, trend_mart
-from harness.spark.archive import Archive, damaged_archive
-from harness.spark.archived import Archived
+from harness.spark import trend_mart
+from harness.spark.archive import (
+    CONVERSATION_SCHEMA,
+    CONVERSATIONS,
+    KINDS,
+    RARE,
+    Archive,
+    arrow_schema,
+    completed_table,
+    damaged_archive,
+)
 from harness.spark.master import LOCAL_MASTER, SparkError
-from harness.spark.refusals import unreadable_files
-from harness.spark.session import spark_session
-from harness.spark.tables import PARTITION_BYTES, Mart, partition_count, write_tables
-from harness.spark.trend_rows import (
+from harness.spark.rows import (
     AnswerCoverage,
     CauseAge,
     ClauseCoverage,
@@ -33,7 +48,138 @@ from harness.spark.trend_rows import (
     TimingMargin,
     VerdictCell,
 )
-from harness.trace.schema import TraceError
+from harness.spark.session import spark_session, unreadable_files
+from harness.trace.schema import TraceError, columns
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_GLOB: Final = re.compile(r"[\\{}\[\]*?]")
+"""Characters that Spark would interpret as a pattern in a path to read."""
+
+
+class Archived:
+    """The records of some runs in an archive, each kind with the types of its record class.
+
+    A kind of record is read when it is first used. Every column is nullable, as in the files.
+    """
+
+    def __init__(self, spark: SparkSession, archive: Archive, run_ids: Sequence[str] | None = None) -> None:
+        self._spark = spark
+        self._archive = archive
+        self._run_ids = run_ids
+        self._frames: dict[str, DataFrame | None] = {}
+        self._lock = Lock()
+
+    def __getitem__(self, kind: str) -> DataFrame:
+        """Return the records of a kind, by the name of its folder; conversations are those of all runs."""
+        found = self.get(kind)
+        assert found is not None, "only rare kinds may be missing"
+        return found
+
+    def get(self, kind: str) -> DataFrame | None:
+        """Return the records of a kind; None if it is rare and no run has any, so that no work is done."""
+        with self._lock:
+            if kind not in self._frames:
+                self._frames[kind] = self._read(kind)
+            return self._frames[kind]
+
+    def _read(self, kind: str) -> DataFrame | None:
+        if kind == CONVERSATIONS:
+            return self._parquet(self._archive.conversation_files(), CONVERSATION_SCHEMA)
+        files = self._archive.files(kind, self._run_ids)
+        if kind in RARE and not files:
+            return None
+        if kind == "runs":
+            return self._runs(files)
+        frame = self._parquet(files, arrow_schema(KINDS[kind]))
+        defaults = {each.name: each.default for each in columns(KINDS[kind]) if each.default is not None}
+        frame = frame.na.fill(defaults) if defaults else frame  # An older file lacks columns.
+        return frame if self._run_ids is None else frame.where(sf.col("run_id").isin(*self._run_ids))
+
+    def _runs(self, files: Sequence[Path]) -> DataFrame:
+        """Read run headers without Spark, since a job for so few rows would take longer."""
+        tables = [completed_table(KINDS["runs"], pq.ParquetFile(file).read()) for file in files]
+        table = pa.concat_tables(tables)
+        if self._run_ids is not None:
+            table = table.filter(pc.is_in(table["run_id"], value_set=pa.array(self._run_ids, pa.string())))
+        return self._spark.createDataFrame(table.combine_chunks())
+
+    def _parquet(self, files: Sequence[Path], schema: pa.Schema) -> DataFrame:
+        paths = [_GLOB.sub(r"\\\g<0>", hadoop_path(file)) for file in files]
+        return self._spark.read.schema(from_arrow_schema(schema)).parquet(*paths)
+
+
+def hadoop_path(path: Path) -> str:
+    """Return the URI of a local file as Hadoop needs it: with a scheme, but not percent-encoded."""
+    return f"file://{path.resolve()}"
+
+
+AT_ONCE: Final = 4
+"""The number of tables that are built concurrently; more would only wait for the same driver."""
+PARTITION_BYTES: Final = 64 * 1024 * 1024
+"""The size of a partition of a large input."""
+_SMALL_BYTES: Final = 256 * 1024 * 1024
+"""Below this size, more partitions and an optimising JVM cost more time than they save, on two cores."""
+
+
+def partition_count(input_bytes: int, *, each_bytes: int = PARTITION_BYTES) -> int:
+    """Return the number of shuffle partitions for an input of this size: one if it is small."""
+    return 1 if input_bytes < _SMALL_BYTES else 1 + input_bytes // each_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Mart:
+    """One table: its row class, its sort columns (empty: unsorted), and the function that builds it."""
+
+    row: "type[DataclassInstance]"
+    order: tuple[str, ...]
+    build: Callable[[Archived], DataFrame]
+
+
+def write_tables(
+    marts: Mapping[str, Mart],
+    sources: Archived,
+    out: Path,
+    *,
+    partitions: int,
+    progress: Callable[[str], None],
+) -> dict[str, int]:
+    """Write all tables, several at a time; the old content of `out` is replaced when all are written.
+
+    Returns:
+        Rows by table, in the order of `marts`.
+    """
+    unfinished = out.with_name(f".{out.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    counts = {}
+    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="mart") as pool:
+        pending = {
+            pool.submit(write_table, table, sources, unfinished / name, partitions): name
+            for name, table in marts.items()
+        }
+        try:
+            for future in as_completed(pending):
+                name = pending[future]
+                counts[name] = future.result()
+                progress(f"table {name}: {counts[name]} rows ({len(counts)} of {len(marts)})")
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            shutil.rmtree(unfinished, ignore_errors=True)
+            raise
+    shutil.rmtree(out, ignore_errors=True)
+    unfinished.replace(out)
+    return {name: counts[name] for name in marts}
+
+
+def write_table(table: Mart, sources: Archived, folder: Path, partitions: int) -> int:
+    """Write one table, and return its row count from the files' metadata, as counting in Spark costs time."""
+    frame = table.build(sources).coalesce(partitions)
+    if table.order:
+        frame = frame.sortWithinPartitions(*table.order)
+    frame.write.parquet(hadoop_path(folder))
+    return sum(pq.read_metadata(file).num_rows for file in folder.glob("*.parquet"))
+
 
 _SHUFFLED_SIZE: Final = 16
 """How many times larger rows are in a shuffle than in compressed columnar files."""
@@ -65,7 +211,7 @@ TREND_MARTS: Final[Mapping[str, Mart]] = {
     "first_differences": Mart(
         FirstDifference,
         ("run_id", "scenario_id", "target"),
-        lambda of: conversation_mart.first_differences(of["traces"], of["conversations"]),
+        lambda of: trend_mart.first_differences(of["traces"], of["conversations"]),
     ),
     "cause_ages": Mart(
         CauseAge,
@@ -76,7 +222,7 @@ TREND_MARTS: Final[Mapping[str, Mart]] = {
         FirstChangedVersion,
         ("scenario_id", "family"),
         lambda of: trend_mart.first_changed_versions(
-            of["runs"], of["headers"], conversation_mart.compared_pairs(of["traces"])
+            of["runs"], of["headers"], trend_mart.compared_pairs(of["traces"])
         ),
     ),
     "run_deltas": Mart(
@@ -93,12 +239,12 @@ TREND_MARTS: Final[Mapping[str, Mart]] = {
     "answer_coverage": Mart(
         AnswerCoverage,
         ("clause", "api", "api_version", "error_code"),
-        lambda of: conversation_mart.answer_coverage(of["traces"], of["conversations"], of["judgements"]),
+        lambda of: trend_mart.answer_coverage(of["traces"], of["conversations"], of["judgements"]),
     ),
     "error_confusion": Mart(
         ErrorConfusion,
         ("target", "api", "api_version", "oracle_error_codes"),
-        lambda of: conversation_mart.error_confusion(of["traces"], of["conversations"]),
+        lambda of: trend_mart.error_confusion(of["traces"], of["conversations"]),
     ),
     "latency_quantiles": Mart(
         LatencyQuantile, ("target", "api", "api_version"), lambda of: trend_mart.latency_trend(of["events"])

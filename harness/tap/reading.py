@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from harness.invariants.exchange import LOOKED_AT, Exchange, Waiting
-from harness.results.exit_code import ENDED_INTERRUPTED
+from harness.results.status import ENDED_INTERRUPTED
 from harness.tap.frames import (
     FrameCutter,
     KeptFrame,

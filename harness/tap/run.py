@@ -16,7 +16,7 @@ from harness.capacity import machine
 from harness.invariants import Violation
 from harness.invariants.blame import Refusal
 from harness.invariants.stored import checker_for, keep
-from harness.results.exit_code import ENDED_COMPLETE
+from harness.results.status import ENDED_COMPLETE
 from harness.runner.recorder import header_of
 from harness.tap.journal import JOURNAL
 from harness.tap.listeners import parse_address

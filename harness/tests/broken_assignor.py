@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.orchestration.run import CompletedRun
-from harness.results.answer_impact import impact_of
+from harness.results.client_impact import impact_of
 from harness.targets.reference.tcp import REFERENCE_ROOT, ReferenceTcpTarget
 from harness.tests.completed_runs import completed_run
 from harness.tests.slow_timers import PACKAGE, faulty_copy

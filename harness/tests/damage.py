@@ -19,7 +19,7 @@ from unittest.mock import patch
 from harness.captures.tests.made_captures import wire_of, write_pcap
 from harness.cli import main as command_line
 from harness.orchestration.run import orchestrate
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tap.tests.test_run import RUN, joined_and_synced, tapping
 from harness.tests.completed_runs import Quiet, plan_of
 from harness.tests.damaged import damages

@@ -15,7 +15,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final
 
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tests.forked_command import forked
 from harness.tests.lying_broker import says_nothing, serving
 from harness.tests.patience import wait_until

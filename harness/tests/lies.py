@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.diff.model import Judgement
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tests.completed_runs import reference_server
 from harness.tests.forked_command import forked
 from harness.tests.lying_broker import (

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from harness.diff.model import Attribution
-from harness.spark.trend_rows import (
+from harness.spark.rows import (
     CauseAge,
     FirstChangedVersion,
     FlakeRate,

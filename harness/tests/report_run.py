@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from harness.diff.cause import cause_of
 from harness.diff.model import Attempt, Attribution, Difference, Judgement
-from harness.report.model.target_summary import TargetSummary
+from harness.diff.raw_difference import cause_of
+from harness.report.model.run_data import TargetSummary
 from harness.tests import made_events
 from harness.tests.made_events import BARE, DIFFERENCE, JUDGEMENT, RUN, write_events
 from harness.trace.clause import Clause

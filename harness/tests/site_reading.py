@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from harness.report.model.names import address
+from harness.report.model.phrases import address
 from harness.report.site.pages import DATA, INDEX
 
 _CALL = re.compile(r'kc\.z\("([^"]+)","([A-Za-z0-9+/=]*)"\);\n')

@@ -10,10 +10,8 @@ from pyspark.sql import SparkSession
 
 from harness.diff.model import Difference, Judgement
 from harness.results.client_judgements import client_verdicts
-from harness.spark.archive import Archive
-from harness.spark.archived import Archived
-from harness.spark.packing import pack
-from harness.spark.trend import TREND_MARTS
+from harness.spark.archive import Archive, pack
+from harness.spark.trend import TREND_MARTS, Archived
 from harness.tests.made_events import ANSWER, JUDGEMENT, RUN
 from harness.tests.spark_records import footer_of, rows, write_run
 from harness.trace.events import Event

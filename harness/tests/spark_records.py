@@ -9,7 +9,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 
 from harness.diff.model import Difference, Judgement
-from harness.spark.archive_rows import BrokerHeader
+from harness.spark.rows import BrokerHeader
 from harness.tests.made_events import ANSWER, FOOTER, JUDGEMENT, RUN
 from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
 from harness.trace.files import EventWriter, RunFolder, count_events, write_records

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.apis.impact import IMPACTS
-from harness.results.answer_impact import impact_of
+from harness.results.client_impact import impact_of
 from harness.scenario.script import Receive
 from harness.tests.broken_assignor import HANDOVER, run_against_it
 from harness.tests.completed_runs import catalogue

@@ -10,7 +10,7 @@ import pytest
 
 from harness.invariants.stored import VIOLATIONS
 from harness.races.tests.test_rounds import stored
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.scenario.errors import ScenarioError
 from harness.scenario.script import ActorSheet, Elapse, script_from_json, script_to_json
 from harness.tap.tests.test_run import RUN

@@ -14,11 +14,11 @@ from pyspark.sql import SparkSession
 
 from harness.orchestration.judging import judge_run
 from harness.orchestration.run import CompletedRun, orchestrate, report
-from harness.report.allure.terms import AllureLevel
-from harness.report.model.names import address, first_difference_anchor
+from harness.report.allure.results import AllureLevel
+from harness.report.model.phrases import address, first_difference_anchor
 from harness.report.model.trend import PAGE_TABLES, TREND_FOLDER
 from harness.report.render import Rendered
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.spark.master import LOCAL_MASTER
 from harness.tests.completed_runs import (
     Quiet,

@@ -13,9 +13,9 @@ import pytest
 from typing_extensions import override
 
 from harness.orchestration.run import CompletedRun, orchestrate, report
-from harness.report.allure.terms import AllureLevel
-from harness.report.model.names import address, first_difference_anchor
-from harness.results.exit_code import ExitCode
+from harness.report.allure.results import AllureLevel
+from harness.report.model.phrases import address, first_difference_anchor
+from harness.results.status import ExitCode
 from harness.runner.drive import Limits
 from harness.runner.sharing import asked_config, broker_groups
 from harness.targets.base.interface import Breakpoint, Broker, BrokerAction, Progress, Target

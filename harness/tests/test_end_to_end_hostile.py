@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from harness.orchestration.run import CompletedRun, orchestrate
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.runner.drive import Limits
 from harness.targets.base import dialogue
 from harness.targets.base.limits import TRACE_BYTES

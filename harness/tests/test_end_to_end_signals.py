@@ -11,8 +11,8 @@ import pytest
 from harness.cli import main
 from harness.diff.model import Judgement
 from harness.orchestration.run import report
-from harness.report.allure.terms import AllureLevel
-from harness.results.exit_code import ExitCode
+from harness.report.allure.results import AllureLevel
+from harness.results.status import ExitCode
 from harness.tests.completed_runs import command_line, processes_of
 from harness.tests.patience import awaited, wait_until
 from harness.trace.files import RunFolder, read_events, read_records

@@ -15,8 +15,7 @@ from typing_extensions import override
 from harness.diff.model import Judgement
 from harness.orchestration.plan import RunPlan
 from harness.orchestration.run import CompletedRun, orchestrate
-from harness.results.exit_code import ExitCode
-from harness.results.status import ResultStatus, status_of
+from harness.results.status import ExitCode, ResultStatus, status_of
 from harness.targets.base.interface import Breakpoint, Broker, BrokerAction, Progress, Target
 from harness.targets.kafka.released import KafkaTarget
 from harness.targets.reference.tcp import ReferenceTcpBroker, ReferenceTcpTarget

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tests.completed_runs import reference_server
 from harness.tests.forked_command import forked
 from harness.tests.lying_broker import Lie, lying, serving, with_field

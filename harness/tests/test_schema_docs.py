@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.cli.schema_docs import SCHEMAS, schemas_page
+from harness.cli.generated_docs import SCHEMAS, schemas_page
 from harness.scenario.script import script_to_json
 from harness.tests.completed_runs import catalogue
 from harness.tests.json_schema import complaints

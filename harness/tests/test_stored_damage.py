@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tap.journal import JOURNAL, MAGIC, Kind, header, open_journal, refuse_torn
 from harness.tests.damaged import SPECIAL, rewrite, without_last_line
 from harness.tests.in_process import CommandLine

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.diff.against_reference import against_reference
-from harness.diff.against_script import against_script
+from harness.diff.compare import against_reference, against_script
 from harness.mutants.dry_run import DryRun
 from harness.orchestration.plan import select_scripts
 from harness.scenario.registry import collect

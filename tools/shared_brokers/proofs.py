@@ -8,7 +8,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from harness.orchestration.reference_runs import PACE_MS, ReferenceRuns, digest_of
+from harness.orchestration.reference_runs import PACE_MS, ReferenceRuns, conversation_digest
 from harness.runner.applicable import why_not_applicable
 from harness.runner.broker_actions import takes_log_away
 from harness.runner.placing import num_partitions
@@ -120,7 +120,7 @@ class Proofs(ReferenceRuns):
                 await self.run(script, config, session)
             if cleared:
                 await clear_log(session, partitions=partitions, timeout_ms=_CLEAR_MS)
-            return digest_of(await self.run(probing, config, session))
+            return conversation_digest(await self.run(probing, config, session))
         except TargetError as error:
             return f"{script and script.id}: {error}"
         finally:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.captures.tests.made_captures import OPTIONS, wire_of, with_forged, write_pcap
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tests.browser import browser
 from harness.tests.in_process import CommandLine
 from harness.tests.replayed import two_members

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.scenario.script import script_from_json, step_text
 from harness.tests.completed_runs import catalogue
 from harness.tests.fake_java import hide_programs

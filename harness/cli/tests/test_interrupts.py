@@ -12,8 +12,8 @@ import pytest
 
 from harness.cli import interrupts
 from harness.cli.interrupts import is_interruption
-from harness.report.model.names import in_markdown
-from harness.results.exit_code import ExitCode
+from harness.report.model.phrases import in_markdown
+from harness.results.status import ExitCode
 from harness.tests import completed_runs
 from harness.tests.completed_runs import command_line, environment
 from harness.tests.interruptions import interrupted, is_asked

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from harness.captures.tests.made_captures import wire_of, with_forged, write_pcap
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tests.in_process import CommandLine
 from harness.tests.replayed import two_members
 from harness.tests.site_reading import views_of

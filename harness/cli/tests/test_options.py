@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.targets.base.limits import ANSWER_BYTES, MIB, PAGE_BYTES, TRACE_BYTES, ByteLimit
 from harness.targets.external.namespace import MARK
 from harness.tests.in_process import CommandLine

@@ -13,7 +13,7 @@ import typer
 
 from harness.cli.commands import COMMANDS, load_command
 from harness.cli.errors import ends_with_exit_code
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tests.in_process import CommandLine
 from harness.tests.small_suite import RIGHT
 

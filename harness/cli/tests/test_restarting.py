@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.restarting import add_restarts, refuse_shared, restart_announcement
+from harness.cli.run import add_restarts, refuse_shared, restart_announcement
 from harness.orchestration.plan import PlanError, parse_targets
 from harness.runner.applicable import why_not_applicable
 from harness.runner.sharing import broker_groups

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from harness.results.exit_code import ENDED_COMPLETE, ExitCode
+from harness.results.status import ENDED_COMPLETE, ExitCode
 from harness.tests.in_process import CommandLine
 from harness.tests.small_suite import RIGHT
 from harness.trace.events import RunFooter, RunKind

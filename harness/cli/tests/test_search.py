@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 import typer
 
-from harness.cli.search import whole_number
-from harness.cli.search_plan import SearchPlan
+from harness.cli.search import SearchPlan, whole_number
 from harness.report.model.phrases import given_options
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.targets.base.ports import free_port
 from harness.tests.in_process import CommandLine
 from harness.tests.report_run import SCALA, Act, MadeUpRun, judgement, summary

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.search_plan import SearchPlan
-from harness.cli.search_target import search_target
-from harness.results.exit_code import ExitCode
+from harness.cli.search import SearchPlan, search_target
+from harness.results.status import ExitCode
 from harness.targets.reference.tcp import REFERENCE_ROOT
 from harness.targets.reference.variants import behaviour_source
 from harness.tests.in_process import CommandLine

@@ -11,7 +11,7 @@ import pytest
 from harness.cli import settings
 from harness.cli.commands import load_command
 from harness.cli.settings import SettingsError, apply_settings, read_settings
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.targets.jars.locks import LOCK_VARIABLE
 from harness.tests.in_process import CommandLine
 from harness.tests.small_suite import RIGHT, write_suite

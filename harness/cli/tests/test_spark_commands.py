@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from harness.cli import app
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.spark.archive import Archive
 from harness.spark.trend import TREND_MARTS
 from harness.tests.in_process import CommandLine

@@ -10,7 +10,7 @@ import pytest
 
 from harness import __version__
 from harness.orchestration import run as orchestrated_run
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.targets.secured.properties import COMMAND_CONFIG_VARIABLE
 from harness.tests.completed_runs import CHECKOUT
 from harness.tests.damaged import rewrite

@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from harness.diff.model import Attribution
-from harness.report.model.losses import losses, verdict_line
+from harness.report.model.cause_groups import losses, verdict_line
 from harness.report.model.run_data import Run
 from harness.report.site.run_site import render_site
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.spark.master import SparkError, why_no_spark
 from harness.targets.base.interface import TargetError
 from harness.targets.external.target import ExternalTarget

@@ -7,7 +7,7 @@ import pytest
 from harness.cli.clients_beside import specs_of, with_an_address
 from harness.clients.libraries import LIBRARIES, ClientLibrary
 from harness.results.client_results import ClientsFiles, load_clients
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tests.in_process import CommandLine
 from harness.tests.made_up_clients import red
 from harness.tests.small_suite import RIGHT

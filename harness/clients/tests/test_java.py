@@ -13,7 +13,7 @@ from harness.clients.choice import choose_libraries
 from harness.clients.java import java_library
 from harness.clients.libraries import LIBRARIES
 from harness.clients.steps import Feature, Verb
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.targets.base.interface import TargetError
 from harness.tests.fake_java import fake_java
 from harness.tests.in_process import CommandLine

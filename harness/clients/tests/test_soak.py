@@ -15,7 +15,7 @@ from harness.clients.soak_share import Ledger, behind
 from harness.report.site.clients_soak import read_soaks, soak_exit_code, soak_site
 from harness.report.site.pages import INDEX
 from harness.results.client_results import ClientsFiles, ClientsRun, load_clients
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.targets.base.interface import TargetError
 from harness.tests.client_plans import clients_plan
 from harness.tests.made_up_clients import KAFKA_NAME, PYTHON, MadeUpClients

@@ -12,7 +12,7 @@ from harness.clients.libraries import LIBRARIES
 from harness.clients.soak_run import soak_all
 from harness.report.site.clients_soak import read_soaks, soak_exit_code
 from harness.results.client_results import load_clients
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.targets.reference.tcp import REFERENCE_ROOT, ReferenceTcpTarget
 from harness.tests.client_plans import clients_plan
 

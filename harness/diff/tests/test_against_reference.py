@@ -6,8 +6,8 @@ from typing import Final
 
 import pytest
 
-from harness.diff import against_reference as comparing
-from harness.diff.against_reference import against_reference
+from harness.diff import compare as comparing
+from harness.diff.compare import against_reference
 from harness.tests.diff_traces import reference_trace, with_event
 from harness.trace.events import EventKind
 from harness.trace.schema import parsed_json

@@ -9,7 +9,7 @@ from harness.diff.check import CheckedRun, TargetTrace, check_run
 from harness.diff.expectations import Entry, SourcedEntry
 from harness.diff.model import Judgement
 from harness.report.model.phrases import not_compared
-from harness.results.exit_code import ExitCode, exit_code
+from harness.results.status import ExitCode, exit_code
 from harness.tests.diff_traces import info, reference_trace, script, spoilt, trace
 from harness.trace.events import Event
 from harness.verdict import Delta, Expectation, Outcome

@@ -2,9 +2,8 @@
 
 import pytest
 
-from harness.diff.cause import Cause, cause_of
 from harness.diff.gravity import headed, ranked
-from harness.diff.raw_difference import Against, RawDifference, field_class
+from harness.diff.raw_difference import Against, Cause, RawDifference, cause_of, field_class
 from harness.tests.report_run import JAVA, difference, judgement
 from harness.verdict import DifferenceClass
 

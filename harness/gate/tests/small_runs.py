@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tests.in_process import CommandLine
 
 

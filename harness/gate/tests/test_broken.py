@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from harness.diff.model import Judgement
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.targets.base.conformance import CONFORMANCE_CONFIG, CONFORMANCE_TOPICS
 from harness.tests.completed_runs import CHECKOUT
 from harness.tests.in_process import CommandLine

@@ -11,10 +11,10 @@ from typing import Any, Final
 import pytest
 
 from harness.diff.expectations import covered_file
-from harness.gate.expectation_update import narrowest
+from harness.gate.expectation_care import narrowest
 from harness.orchestration.run import orchestrate
 from harness.orchestration.tests.test_driving import Disguised
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tests.completed_runs import Quiet, plan_of
 from harness.tests.in_process import CommandLine
 from harness.trace.files import RunFolder, write_whole

@@ -10,15 +10,12 @@ from types import MappingProxyType
 import pytest
 
 from harness.diff.expectations import Entry, SourcedEntry
-from harness.gate.clients import with_clients
-from harness.gate.complaint import Kind
-from harness.gate.decision import Decision, Evidence, decide
+from harness.gate.decision import Decision, Evidence, Kind, decide, entry_to_paste
+from harness.gate.evaluate import with_clients
 from harness.gate.policy import Handling, Policy
-from harness.gate.words import entry_to_paste
 from harness.results.client_judgements import client_infos
 from harness.results.client_results import ClientResult, ClientsRun, load_clients
-from harness.results.exit_code import ExitCode
-from harness.results.status import ResultStatus
+from harness.results.status import ExitCode, ResultStatus
 from harness.tests.in_process import CommandLine
 from harness.tests.made_up_clients import (
     EAGER,

@@ -7,7 +7,7 @@ import pytest
 
 from harness.gate.tests.small_runs import Ran
 from harness.results.client_results import ClientsFiles
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tests.damaged import rewrite
 from harness.tests.in_process import CommandLine
 from harness.tests.made_up_clients import (

@@ -12,7 +12,7 @@ import pytest
 
 from harness.diff.model import Judgement
 from harness.gate.tests.small_runs import Ran
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tests.damaged import rewrite, without_last_line
 from harness.tests.in_process import CommandLine, forget_suites
 from harness.tests.small_suite import NEW, RIGHT, WRONG, entry

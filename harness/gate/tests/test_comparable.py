@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.diff.model import Judgement
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tests.in_process import CommandLine
 from harness.trace.files import RunFolder, read_records, write_records
 

@@ -9,14 +9,13 @@ import pytest
 from harness.diff.check import CheckedRun
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Difference, Judgement
-from harness.gate.decision import Decision, Evidence, decide
+from harness.gate.decision import Decision, Evidence, decide, three_lines
 from harness.gate.decision_file import COUNT_MAX, annotations, junit, markdown
 from harness.gate.evaluate import Gated
 from harness.gate.policy import Allow, Policy
-from harness.gate.words import three_lines
 from harness.report.exports.markdown import SIZE_MAX
-from harness.results.brokers import AddedProperties
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
+from harness.results.stored_data import AddedProperties
 from harness.tests.report_run import FOOTER, JAVA, REFERENCE, RUN_ID, difference, judgement
 
 HOSTILE = "<script>alert(1)</script>\n::error::|`@everyone`\x1b[2J\ud800"

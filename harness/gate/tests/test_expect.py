@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.gate.expectation_file import EditError, with_entry, with_values, without_entries
+from harness.gate.expectation_care import EditError, with_entry, with_values, without_entries
 from harness.gate.tests.small_runs import Ran
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tests.damaged import rewrite
 from harness.tests.in_process import CommandLine
 from harness.tests.small_suite import NEW, RIGHT, WRONG, entry

@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 
 from harness.diff.baseline import delta
-from harness.gate.complaint import Kind
+from harness.gate.decision import Kind, entry_to_paste, three_lines
 from harness.gate.decision_file import junit, markdown, rules_of
 from harness.gate.evaluate import Gated
 from harness.gate.policy import Allow, Handling, Policy, load_policy
 from harness.gate.tests.test_decision import INFOS, decided, many
-from harness.gate.words import entry_to_paste, three_lines
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tests.report_run import JAVA, judgement
 from harness.verdict import Confirmation, Delta
 

@@ -9,7 +9,7 @@ import pytest
 from harness.diff.model import Judgement
 from harness.gate.tests.small_runs import Driven
 from harness.orchestration.plan import PlanError, RunShard
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tests.completed_runs import catalogue
 from harness.tests.in_process import CommandLine
 from harness.trace.files import RunFolder, read_events, read_records

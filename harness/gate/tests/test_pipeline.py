@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from harness.cli.commands import load_command
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tests.completed_runs import CHECKOUT, reference_server
 from harness.tests.github import REPOSITORY, GitHub
 from harness.tests.in_process import CommandLine

@@ -1,7 +1,6 @@
 """How a run stands to each rule of a policy."""
 
-from harness.gate.complaint import Complaint, Kind
-from harness.gate.decision import Decision
+from harness.gate.decision import Complaint, Decision, Kind
 from harness.gate.decision_file import rules_of
 from harness.gate.policy import Handling, Policy
 from harness.results.status import ResultStatus

@@ -10,7 +10,7 @@ import yaml
 
 from harness.cli.commands import load_command
 from harness.diff.model import Judgement
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tests.completed_runs import CHECKOUT, reference_server
 from harness.tests.workflow_steps import ACTION, Steps, scripts, steps
 from harness.trace.files import RunFolder, read_records

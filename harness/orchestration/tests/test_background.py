@@ -14,7 +14,7 @@ import pytest
 
 from harness.orchestration.background import BackgroundError, in_background
 from harness.orchestration.driving import RunDrive
-from harness.results.exit_code import ENDED_COMPLETE
+from harness.results.status import ENDED_COMPLETE
 from harness.targets.base.interface import TargetError
 from harness.tests.completed_runs import Quiet, plan_of
 from harness.trace.files import RunFolder, read_events

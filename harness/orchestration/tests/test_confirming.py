@@ -11,7 +11,7 @@ import pytest
 from typing_extensions import override
 
 from harness.diff.model import Attempt, Judgement
-from harness.gate.stored import cut_short, open_run
+from harness.gate.sides import cut_short, open_run
 from harness.orchestration.confirming import (
     LEAST_S,
     Rerun,
@@ -20,7 +20,7 @@ from harness.orchestration.confirming import (
 from harness.orchestration.judging import judge_run
 from harness.orchestration.plan import RunPlan
 from harness.orchestration.run import CompletedRun, orchestrate
-from harness.results.exit_code import ENDED_INTERRUPTED, ExitCode
+from harness.results.status import ENDED_INTERRUPTED, ExitCode
 from harness.scenario.script import Script
 from harness.targets.base.interface import Target
 from harness.tests.completed_runs import Quiet, plan_of

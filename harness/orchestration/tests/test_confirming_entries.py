@@ -8,11 +8,11 @@ import pytest
 
 from harness.diff.model import Attempt
 from harness.gate.merge import merge, refuse_strangers
-from harness.gate.stored import open_run
+from harness.gate.sides import open_run
 from harness.orchestration.plan import RunPlan
 from harness.orchestration.run import orchestrate
 from harness.report.model.comparison import FLAKY
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tests.completed_runs import Quiet, plan_of
 from harness.tests.in_process import CommandLine
 from harness.tests.moody_target import SUITE, TELLING, Moody, telling

@@ -9,7 +9,7 @@ import pytest
 from typing_extensions import override
 
 from harness.orchestration.run import CompletedRun, orchestrate
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.targets.base.interface import Breakpoint, Broker, BrokerAction, Progress, Target
 from harness.targets.kafka.released import KafkaTarget
 from harness.targets.reference.tcp import ReferenceTcpTarget

@@ -9,13 +9,18 @@ import pytest
 from typer.testing import CliRunner
 
 from harness.cli import app
-from harness.orchestration.coverage import coverage_to_json, static_coverage
-from harness.report.model.coverage import Coverage, coverage_of, heat_tables, run_coverage
-from harness.report.model.figures import ErrorCodeCount
-from harness.report.model.names import address
-from harness.report.model.run_data import Run
+from harness.report.model.coverage import (
+    Coverage,
+    coverage_of,
+    coverage_to_json,
+    heat_tables,
+    run_coverage,
+    static_coverage,
+)
+from harness.report.model.phrases import address
+from harness.report.model.run_data import ErrorCodeCount, Run
 from harness.report.site.run_site import render_site
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.results.stored_data import ReportError
 from harness.scenario.registry import collect
 from harness.tests.report_hostile import clause

@@ -9,7 +9,7 @@ from harness.diff.check import CheckedRun
 from harness.diff.expectations import ExpectationError
 from harness.orchestration.judging import ending, judge_run, judge_run_again, read_baseline, read_expectations
 from harness.results.baseline import kept_baseline
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.results.stored_data import ReportError
 from harness.tests.completed_runs import catalogue, completed_run
 from harness.tests.damaged import rewrite

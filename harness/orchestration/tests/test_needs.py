@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.orchestration.needs import with_needs
+from harness.orchestration.reference_runs import with_needs
 from harness.scenario.fitting import fitted
 from harness.scenario.registry import collect
 from harness.targets.base.interface import BrokerDescription
@@ -74,5 +74,5 @@ def test_what_was_found_once_is_known_to_the_next_process(
     monkeypatch.setenv("KAFKA_CONFORMANCE_CACHE", str(tmp_path))
     script = collect()[MINDS]
     first = asyncio.run(with_needs([script], described("1000")))
-    monkeypatch.setattr("harness.orchestration.needs.is_alike", None)
+    monkeypatch.setattr("harness.orchestration.reference_runs.is_alike", None)
     assert asyncio.run(with_needs([script], described("1000"))) == first

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from harness.diff.model import Judgement
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tests.cluster_processes import a_share, commands, executor_above, signed
 from harness.tests.completed_runs import command_line, completed_run, outcomes
 from harness.tests.patience import awaited, wait_until

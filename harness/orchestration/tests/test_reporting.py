@@ -10,8 +10,7 @@ from harness.orchestration import reporting
 from harness.orchestration.reporting import archive_and_build_trend
 from harness.report.model.trend import TREND_FOLDER
 from harness.results.client_judgements import client_verdicts
-from harness.spark.archive import KINDS, Archive, ArchiveError
-from harness.spark.packing import pack
+from harness.spark.archive import KINDS, Archive, ArchiveError, pack
 from harness.spark.trend import build_trend
 from harness.tests.completed_runs import completed_run
 from harness.trace.files import RunFolder

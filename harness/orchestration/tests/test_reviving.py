@@ -8,9 +8,9 @@ import pytest
 
 from harness.diff.target_pattern import is_reference
 from harness.orchestration.run import CompletedRun, orchestrate
-from harness.report.model.losses import losses
+from harness.report.model.cause_groups import losses
 from harness.report.model.run_data import Run
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.targets.external.restarting import RestartCommand
 from harness.targets.external.target import ExternalTarget
 from harness.targets.secured.security import PLAINTEXT

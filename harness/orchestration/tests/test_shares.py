@@ -30,7 +30,7 @@ from harness.orchestration.share_process import (
     stop,
     whole,
 )
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.runner.drive import Drive, DriveSinks, Limits
 from harness.scenario.script import Script
 from harness.spark.master import SparkError, TaskError

@@ -7,7 +7,7 @@ import pytest
 
 from harness.cli.judge import exit_code
 from harness.replay import Replayed
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tests.replayed import (
     GROUP,
     TOPIC,

@@ -11,8 +11,8 @@ from harness.captures.tests.made_captures import with_forged
 from harness.clients.judge import judge
 from harness.clients.steps import ClientScript
 from harness.results.client_results import ScriptOutcome
-from harness.results.exit_code import ENDED_COMPLETE, ExitCode
 from harness.results.replay_results import read_findings
+from harness.results.status import ENDED_COMPLETE, ExitCode
 from harness.tap.journal import JOURNAL
 from harness.tests.in_process import CommandLine
 from harness.tests.made_events import HEADER

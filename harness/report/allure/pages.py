@@ -20,8 +20,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from harness.report.allure.results import Entry, Result, allure_results, listed, write_results
-from harness.report.allure.terms import AllureLevel, allure_categories
+from harness.report.allure.results import (
+    AllureLevel,
+    Entry,
+    Result,
+    allure_categories,
+    allure_results,
+    listed,
+    write_results,
+)
 from harness.report.model.phrases import headline, instant
 from harness.report.model.run_data import Run
 from harness.report.site.pages import banner

@@ -12,8 +12,11 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-from harness.report.model.change_rows import (
+from harness.report.model.changes import (
+    Change,
     ChangeRow,
+    Changes,
+    VersionChange,
     contrast_lines,
     first_place,
     notes,
@@ -22,12 +25,10 @@ from harness.report.model.change_rows import (
     sentence,
     status,
 )
-from harness.report.model.changes import Change, Changes, VersionChange
 from harness.report.model.comparison import ClientChange, Comparison
-from harness.report.model.names import in_markdown, in_terminal
-from harness.report.model.phrases import counted, link_address, shortened
+from harness.report.model.phrases import counted, in_markdown, in_terminal, link_address, shortened
 from harness.report.model.run_data import Run
-from harness.results.answer_impact import Effect
+from harness.results.client_impact import Effect
 from harness.trace.files import write_whole
 
 _QUIET: Final = "bright_black"

@@ -17,8 +17,7 @@ from typing import Final
 from harness.diff.model import Judgement
 from harness.report.model.cause_groups import judgements_shown
 from harness.report.model.clients import account, client_columns, client_reproduction
-from harness.report.model.names import in_xml
-from harness.report.model.phrases import instant, place
+from harness.report.model.phrases import in_xml, instant, place
 from harness.report.model.run_data import Run
 from harness.results.client_results import ClientsRun
 from harness.results.status import ResultStatus, shown, status_of

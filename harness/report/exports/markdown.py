@@ -7,16 +7,19 @@ from typing import Final
 
 from harness.diff.model import Difference
 from harness.report.exports.comparison import in_brief
-from harness.report.model.cause_groups import CauseGroup, cause_groups
+from harness.report.model.cause_groups import (
+    CauseGroup,
+    cause_groups,
+    longest_scenarios,
+    losses,
+    verdict_line,
+)
 from harness.report.model.changes import Changes
 from harness.report.model.clients import ClientAttention, account, client_attention, not_compared, tallies
-from harness.report.model.losses import longest_scenarios, losses, verdict_line
-from harness.report.model.names import in_markdown, in_terminal
-from harness.report.model.phrases import counted, place, shortened
-from harness.report.model.run_data import Run
-from harness.report.model.target_summary import applicable_count
+from harness.report.model.phrases import counted, in_markdown, in_terminal, place, shortened
+from harness.report.model.run_data import Run, applicable_count
 from harness.report.site.pages import banner
-from harness.results.answer_impact import impact_of
+from harness.results.client_impact import impact_of
 from harness.results.client_judgements import column_name
 from harness.results.client_results import ClientsRun
 from harness.results.status import ResultStatus, shown, status_of

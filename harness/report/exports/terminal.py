@@ -10,9 +10,8 @@ from rich.text import Text
 from harness.diff.check import CheckedRun
 from harness.diff.model import Attempt
 from harness.diff.target_pattern import is_reference
-from harness.report.model.areas import claims_by_area
-from harness.report.model.cause_groups import CauseGroup, cause_groups
-from harness.report.model.losses import REMEDY, losses, verdict_line
+from harness.report.model.cause_groups import REMEDY, CauseGroup, cause_groups, losses, verdict_line
+from harness.report.model.matrix import claims_by_area
 from harness.report.model.phrases import (
     GLYPHS,
     assumptions,
@@ -22,8 +21,7 @@ from harness.report.model.phrases import (
     place,
     shortened,
 )
-from harness.report.model.run_data import Run
-from harness.report.model.target_summary import TargetSummary, applicable_count
+from harness.report.model.run_data import Run, TargetSummary, applicable_count
 from harness.report.site.pages import INDEX, banner
 from harness.results.status import RED, ResultStatus, shown, status_of
 from harness.targets.external.settings import read_assumed

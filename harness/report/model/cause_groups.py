@@ -1,14 +1,123 @@
-"""The results that need attention, by the cause of their differences: what people read first of a run."""
+"""What sums a run up: its verdict, the targets that were lost, and the results that need attention.
 
-from collections.abc import Callable, Iterable, Iterator
+The latter are grouped by the cause of their differences: what people read first of a run.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from harness.diff.model import Difference, Judgement
-from harness.report.model.losses import is_lost
-from harness.report.model.run_data import Run
-from harness.results.answer_impact import Effect, effect_of
-from harness.results.status import NEEDS_ATTENTION, status_of
+from harness.diff.target_pattern import is_reference
+from harness.report.model.phrases import counted, headline
+from harness.report.model.run_data import Run, TargetSummary
+from harness.results.client_impact import Effect, effect_of
+from harness.results.status import NEEDS_ATTENTION, ResultStatus, status_of
+from harness.trace.events import TARGET_LOST
+from harness.trace.files import RunFolder
+from harness.verdict import Outcome
+
+REMEDY: Final = "Remedy: mend the cause, check that it can be reached, and run again"
+
+_SUSPECTS_SHOWN: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """A target that was lost."""
+
+    target: str
+    result_count: int
+    """The number of scenarios that the loss cut short."""
+    cause: str
+    suspects: tuple[str, ...] = ()
+    """What scenarios did last before it, the most suspicious first."""
+
+    @property
+    def last_words(self) -> tuple[str, ...]:
+        """What may have ended it, a line each."""
+        more = len(self.suspects) - _SUSPECTS_SHOWN
+        shown = tuple(f"suspect: {each}" for each in self.suspects[:_SUSPECTS_SHOWN])
+        return (*shown, f"and {counted(more, 'more suspect')}") if more > 0 else shown
+
+    def __str__(self) -> str:
+        cut = counted(self.result_count, "scenario")
+        return f"{self.target} was lost, which cut {cut} short: {self.cause}"
+
+
+def is_lost(judgement: Judgement) -> bool:
+    """Return whether a result only says that its target was lost."""
+    return status_of(judgement) is ResultStatus.INDETERMINATE and TARGET_LOST in judgement.reason
+
+
+def losses(run: Run) -> tuple[Loss, ...]:
+    """Return the targets whose loss cut scenarios short, in the order of their first result."""
+    suspects = RunFolder(run.directory).read_suspects()
+    lost: dict[str, list[Judgement]] = {}
+    for each in run.judgements:
+        if is_lost(each):
+            lost.setdefault(each.target, []).append(each)
+    return tuple(
+        Loss(
+            target=target,
+            result_count=len(cut),
+            cause=_cause(cut[0]),
+            suspects=tuple(suspects.get(target, ())),
+        )
+        for target, cut in lost.items()
+    )
+
+
+def _cause(judgement: Judgement) -> str:
+    return judgement.reason.partition(TARGET_LOST)[2].strip()
+
+
+def verdict_line(run: Run) -> str:
+    """Return one sentence that summarises a run; results of lost targets do not count as expected."""
+    count = len(losses(run)) or int(_has_lost(run))
+    lost_ids = {id(each) for each in run.judgements if is_lost(each)}
+    standings = Counter(status_of(each) for each in run.results if id(each) not in lost_ids)
+    if not count:
+        return headline(standings)
+    lost = f"{counted(count, 'target')} lost"
+    if any(standings[each] for each in NEEDS_ATTENTION):
+        return f"{headline(standings)}, and no verdict on others: {lost}"
+    return f"no verdict: {lost}"
+
+
+def _has_lost(run: Run) -> bool:
+    return run.footer is not None and run.footer.ended.startswith(TARGET_LOST)
+
+
+def has_verdict(run: Run) -> bool:
+    """Return whether a target other than a reference has a verdict, or all targets are references."""
+    others = {each.target for each in run.targets if not is_reference(each.spec)}
+    return not others or any(each.target in others and not is_lost(each) for each in run.judgements)
+
+
+_NOT_RUN = frozenset((Outcome.NOT_APPLICABLE, Outcome.HARNESS_ERROR))
+
+
+def longest_scenarios(run: Run) -> Mapping[str, str]:
+    """Return each target's longest conversation in words, by target; none where nothing took any time.
+
+    The time is the broker session's: the reference in process skips what other targets wait for.
+    """
+    found: dict[str, Judgement] = {}
+    for each in run.judgements:
+        if each.outcome not in _NOT_RUN and each.duration_ms > 0:
+            longest = found.setdefault(each.target, each)
+            found[each.target] = max(longest, each, key=lambda one: one.duration_ms)
+    return {each.target: _longest(each, found[each.target]) for each in run.targets if each.target in found}
+
+
+def _longest(summary: TargetSummary, judgement: Judgement) -> str:
+    taken = f"{judgement.scenario_id}, {judgement.duration_ms:.0f} ms"
+    if is_reference(summary.spec):
+        return f"{taken} of virtual time"
+    return taken if summary.drive_ms is None else f"{taken} of {summary.drive_ms:.0f} ms"
+
 
 _EFFECTS: Final = tuple(Effect)
 ItemT = TypeVar("ItemT")

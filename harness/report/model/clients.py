@@ -9,8 +9,16 @@ from typing import Final
 
 from harness.diff.model import Judgement
 from harness.report.model.matrix import MatrixGroup, laid_out, titles
-from harness.report.model.names import address, in_terminal, slug, target_anchor
-from harness.report.model.phrases import GLYPHS, PROGRAM, given_options, shortened
+from harness.report.model.phrases import (
+    GLYPHS,
+    PROGRAM,
+    address,
+    given_options,
+    in_terminal,
+    shortened,
+    slug,
+    target_anchor,
+)
 from harness.results.client_judgements import (
     client_judgements,
     column_name,
@@ -24,8 +32,7 @@ from harness.results.client_results import (
     ClientsRun,
     fact_texts,
 )
-from harness.results.exit_code import ENDED_COMPLETE
-from harness.results.status import NEEDS_ATTENTION, ResultStatus, shown
+from harness.results.status import ENDED_COMPLETE, NEEDS_ATTENTION, ResultStatus, shown
 from harness.trace.events import TraceHeader
 
 _PASSED_ON: Final = {each: each for each in ("--suites", "--profile", "--expect")}

@@ -17,10 +17,9 @@ from harness.diff.paths import is_within, unequal_leaves, unindexed
 from harness.diff.raw_difference import leaf_text
 from harness.report.model.phrases import links_in
 from harness.report.model.run_data import ScriptPage
-from harness.results.answer_impact import Contrast, FieldChange, consequence, deviation
-from harness.results.brokers import added_properties
-from harness.results.client_impact import WAYS
+from harness.results.client_impact import WAYS, Contrast, FieldChange, consequence, deviation
 from harness.results.status import ResultStatus, status_of
+from harness.results.stored_data import added_properties
 from harness.scenario.script import Script
 from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import COORDINATOR

@@ -1,4 +1,4 @@
-"""Targets' coverage of the catalogue's rows: values for the coverage page, the terminal and Markdown."""
+"""Targets' coverage of the catalogue's rows: values for the coverage page, the terminal and JSON."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -8,10 +8,10 @@ from math import ceil, log10
 from typing import Final, NamedTuple
 
 from harness.diff.model import Judgement
-from harness.report.model.figures import ErrorCodeCount
 from harness.report.model.phrases import GLYPHS
-from harness.report.model.run_data import Run
+from harness.report.model.run_data import ErrorCodeCount, Run
 from harness.results.stored_data import ReportError
+from harness.scenario.script import Script
 from harness.trace.clause import DECIDING, Clause, ClauseStatus
 from harness.trace.schema import TraceError
 from harness.verdict import Outcome
@@ -229,3 +229,42 @@ def run_coverage(run: Run) -> Coverage:
         raise ReportError(f"{run.directory} has no coverage: {error}") from error
     targets = [summary.target for summary in run.targets]
     return coverage_of(f"run {run.header.run_id}", clauses, targets, run.judgements)
+
+
+def static_coverage(clauses: Mapping[str, Clause], scripts: Mapping[str, Script]) -> Coverage:
+    """Return which rows the scenarios name, without any run."""
+    naming: dict[str, list[str]] = defaultdict(list)
+    for script in scripts.values():
+        for name in script.clauses:
+            naming[name].append(script.id)
+    lines = tuple(line_of(clause, naming[clause.id], {}) for clause in clauses.values())
+    return Coverage(subject="the scripts", targets=(), lines=lines)
+
+
+def coverage_to_json(coverage: Coverage) -> dict[str, object]:
+    """Return the coverage as JSON-like fields, the missing rows first."""
+    return {
+        "subject": coverage.subject,
+        "due": len(coverage.due),
+        "exercised": len(coverage.due) - len(coverage.missing),
+        "percent": round(coverage.percent, 1),
+        "excluded": dict(coverage.exclusions()),
+        "missing": [line.clause for line in coverage.missing],
+        "targets": {
+            target: {status.value: count for status, count in sorted(coverage.tally(target).items())}
+            for target in coverage.targets
+        },
+        "clauses": [
+            {
+                "id": line.clause,
+                "section": line.section_title,
+                "statement": line.statement,
+                "exclusion": line.exclusion,
+                "reason": line.reason,
+                "scenarios": line.scenario_ids,
+                "exercised": line.is_exercised,
+                "targets": {target: status.value for target, status in line.standings.items()},
+            }
+            for line in coverage.lines
+        ],
+    }

@@ -7,7 +7,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from harness.report.model.cause_groups import alike
-from harness.report.model.names import address, target_anchor
+from harness.report.model.phrases import address, target_anchor
 from harness.results.baseline import BaselineData
 from harness.results.stored_data import ReportError, StoredData
 from harness.trace.plain_files import read_plain

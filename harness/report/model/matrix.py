@@ -7,13 +7,72 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
+from harness.diff.judge import CLAIM_IS_TRUE
 from harness.diff.model import Judgement
-from harness.report.model.areas import AREAS, OTHERS, claims_by_area
-from harness.report.model.names import address, css_name, target_anchor
-from harness.report.model.phrases import GLYPHS
+from harness.report.model.phrases import GLYPHS, address, css_name, target_anchor
 from harness.report.model.run_data import Run
 from harness.results.status import MARKS, NEEDS_ATTENTION, ResultStatus, mark, status_of
-from harness.verdict import OUTCOME_ORDER, Delta, Outcome
+from harness.verdict import COMPARABLE, OUTCOME_ORDER, RIGHT, Delta, Outcome
+
+_AREAS: Final[tuple[tuple[str, str], ...]] = (
+    ("classic/sync/", "sync"),
+    ("classic/heartbeat/", "heartbeat"),
+    ("classic/leave/", "leave"),
+    ("classic/session/", "expiry"),
+    ("classic/", "join"),
+    ("regressions/", "join"),
+    ("static_membership/", "static"),
+    ("offsets/expiry/", "expiry"),
+    ("offsets/", "offsets"),
+    ("admin/", "admin"),
+    ("type_conflicts/", "admin"),
+    ("transactions/", "transactions"),
+    ("consumer_groups/", "consumer"),
+    ("migration/", "consumer"),
+    ("share_groups/", "share"),
+    ("share_fetch/", "share"),
+    ("streams_groups/", "streams"),
+    ("access/", "access"),
+    ("loading/", "loading"),
+    ("failover/", "loading"),
+    ("failures/", "loading"),
+)
+"""The beginnings of scenario ids with their areas; the first that fits counts."""
+AREAS: Final = (
+    *("join", "sync", "heartbeat", "leave", "static", "offsets", "expiry", "admin", "transactions"),
+    *("consumer", "share", "streams", "access", "loading"),
+)
+"""All areas, in the order in which they are shown."""
+OTHERS: Final = "others"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claims:
+    """How many scenarios' own claims are true, of those that were tried."""
+
+    true: int = 0
+    tried: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.true}/{self.tried}"
+
+
+def area_of(scenario_id: str) -> str:
+    """Return the area that a scenario is about; scenarios of other suites are in one of their own."""
+    return next((area for begin, area in _AREAS if scenario_id.startswith(begin)), OTHERS)
+
+
+def claims_by_area(judgements: Iterable[Judgement]) -> Mapping[str, Claims]:
+    """Count claims by area, for the results of one target; areas in which nothing was tried are left out."""
+    found = dict.fromkeys((*AREAS, OTHERS), Claims())
+    for each in judgements:
+        if each.outcome in COMPARABLE:
+            area = area_of(each.scenario_id)
+            is_true = each.outcome in RIGHT or CLAIM_IS_TRUE in each.reason
+            before = found[area]
+            found[area] = Claims(true=before.true + is_true, tried=before.tried + 1)
+    return {area: claims for area, claims in found.items() if claims.tried}
+
 
 _COLUMN_COUNT_MAX: Final = 8
 """The number of targets, including references, that fit on a screen."""

@@ -1,20 +1,204 @@
-"""Words that all reports share: marks, first differences, and lines to paste."""
+"""Words that all reports share: safe names, values in words, marks, first differences, and lines to paste."""
 
+import hashlib
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from itertools import zip_longest
 from typing import Final, Protocol
+from urllib.parse import quote
 
 import tomlkit
 
 from harness.diff.model import Difference, Judgement
 from harness.diff.target_pattern import is_reference
-from harness.report.model.contrasts import Times, contrasted
+from harness.report.model.field_rows import readable
 from harness.results.status import ResultStatus
+from harness.terminal import in_terminal
+from harness.trace.canonical import canonical_json
+from harness.trace.schema import TraceError, parsed_json
 from harness.verdict import Confirmation, Outcome
+
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_LENGTH_MAX: Final = 120
+
+
+def slug(name: str) -> str:
+    """Return a name's form for files and anchors; different names have different forms."""
+    safe = _UNSAFE.sub("-", name.replace("/", "."))[:_LENGTH_MAX].strip(".-")
+    if safe.replace(".", "/") == name:
+        return safe
+    return f"{safe}-{hashlib.sha256(name.encode(errors='replace')).hexdigest()[:8]}".lstrip("-")
+
+
+def address(view: str, anchor: str = "") -> str:
+    """Return the address of a view or document, e.g. a scenario, within its site's page."""
+    return f"#{quote(view, errors='replace')}" + (f":{quote(anchor)}" if anchor else "")
+
+
+def scenario_page(scenario_id: str, target: str | None = None) -> str:
+    """Return the link to a scenario, or to its result on a target, from the folder of its run's site."""
+    return f"index.html{address(scenario_id, '' if target is None else target_anchor(target))}"
+
+
+def target_anchor(target: str) -> str:
+    """Return the anchor of a target within a scenario's view."""
+    return f"target-{_readable(target)}"
+
+
+def first_difference_anchor(target: str) -> str:
+    """Return the anchor of a target's first difference within a scenario's view."""
+    return f"first-difference-{_readable(target)}"
+
+
+def _readable(target: str) -> str:
+    """Return a target's slug, or its name if that is safe; dots are harmless in names without slashes."""
+    return target if not _UNSAFE.search(target) else slug(target)
+
+
+def css_name(value: str) -> str:
+    """Return the class attribute for a value of one of our own enumerations."""
+    return value.replace(" ", "-")
+
+
+__all__ = ("in_markdown", "in_terminal", "in_xml")
+_NO_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 cannot contain at all, escaped or not."""
+_MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]<>#|~&@])")
+
+
+def in_xml(value: str) -> str:
+    """Return a value with the characters that XML cannot contain written as escapes."""
+    return _NO_XML.sub(lambda found: f"\\u{ord(found.group()):04x}", value)
+
+
+def in_markdown(value: str) -> str:
+    """Return a value as Markdown text: no markup, mention, new line, control character or bidi mark."""
+    return _MARKDOWN.sub(r"\\\1", in_terminal(" ".join(value.split())))
+
+
+_OTHERS: Final = "…"
+"""The last item of a collection that may have more items."""
+_QUOTED: Final = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\"""")
+_CLOSING: Final = {"{": "}", "[": "]"}
+
+
+class Contrast(Protocol):
+    """The expected and the actual value of a difference."""
+
+    @property
+    def field(self) -> str | None:
+        """Path into the response; None if the whole answer differs."""
+
+    @property
+    def expected(self) -> str:
+        """JSON if it is a value, else a phrase."""
+
+    @property
+    def actual(self) -> str:
+        """JSON if it is a value, else a phrase."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """How long an answer took."""
+
+    target_ms: float
+    oracle_ms: float | None
+    """None if the oracle has no such answer."""
+    waits: str = ""
+    """How long clients wait, in words, if it came after its time."""
+
+
+def contrasted(difference: Contrast, times: Times | None = None) -> tuple[str, str]:
+    """Return what was expected and what came.
+
+    Args:
+        difference: a difference in a field or in a whole answer.
+        times: the answer's times, if it came too early or too late.
+    """
+    if difference.field is not None and (counts := _counts(difference.field, difference)) is not None:
+        return counts
+    expected, actual = readable(difference.expected), readable(difference.actual)
+    if times is None:
+        return expected, actual
+    oracle = "" if times.oracle_ms is None else f" (the reference answers after {_ms(times.oracle_ms)})"
+    waits = f" ({times.waits})" if times.waits else ""
+    return f"{expected}{oracle}", f"after {_ms(times.target_ms)}{waits}"
+
+
+def _ms(duration_ms: float) -> str:
+    return f"{duration_ms:.1f}".removesuffix(".0") + " ms"
+
+
+def _counts(field: str, difference: Contrast) -> tuple[str, str] | None:
+    """Return the lengths of two lists of objects; None if they are not such lists, or are equally long.
+
+    Where both are one object, it is about the first list of objects within it that is longer or shorter.
+    """
+    due, came = _objects(difference.expected), _objects(difference.actual)
+    if due is None or came is None:
+        return None
+    if len(due) == len(came) == 1:
+        return next(_counts_within(due[0], came[0]), None)
+    return _lengths(field, due, came)
+
+
+def _counts_within(due: object, came: object) -> Iterator[tuple[str, str]]:
+    """Yield the lengths of lists of objects within two objects, if they differ."""
+    assert isinstance(came, dict)
+    pairs = due.items() if isinstance(due, dict) else (_named(part) for part in _parts(str(due)))
+    for name, value in pairs:
+        expected = _objects(value if isinstance(value, str) else canonical_json(value))
+        actual = _objects(canonical_json(came.get(name)))
+        if expected is not None and actual is not None and (lengths := _lengths(name, expected, actual)):
+            yield lengths
+
+
+def _named(part: str) -> tuple[str, str]:
+    name, _, value = part.partition(": ")
+    return name, value
+
+
+def _lengths(field: str, due: Sequence[object], came: Sequence[object]) -> tuple[str, str] | None:
+    """Return the lengths of two lists, the first with a noun; None if they are equally long."""
+    may_have_more = due[-1:] == [_OTHERS]
+    count = len(due) - may_have_more
+    if len(came) == count or (may_have_more and len(came) > count):
+        return None
+    noun = field.rpartition(".")[2].partition("[")[0]
+    noun = noun.removesuffix("s") if count == 1 else noun
+    return f"{'at least ' if may_have_more else ''}{count} {noun}", str(len(came))
+
+
+def _objects(text: str) -> list[object] | None:
+    """Return the items of a list or set of objects, as JSON or in a phrase; None for anything else."""
+    try:
+        value = parsed_json(text, where="a value")
+    except TraceError:
+        parts = list(_parts(text))
+        return [*parts] if parts and all(part[:1] == "{" or part == _OTHERS for part in parts) else None
+    return value if isinstance(value, list) and all(isinstance(item, dict) for item in value) else None
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield the items of a collection in a phrase, e.g. `{{member_id: 'ana'}, {}}`, without quoted text."""
+    if len(text) < len("{}") or _CLOSING.get(text[0]) != text[-1]:
+        return
+    depth, part = 0, ""
+    for sign in _QUOTED.sub("''", text[1:-1]):
+        depth += (sign in "{[") - (sign in "}]")
+        if sign == "," and not depth:
+            yield part.strip()
+            part = ""
+        else:
+            part += sign
+    if part.strip():
+        yield part.strip()
+
 
 PROGRAM: Final = "kafka-conformance"
 _KAFKA: Final = "kafka:"

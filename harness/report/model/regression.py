@@ -13,10 +13,9 @@ from harness.report.model.clients import links_of_clients, result_href
 from harness.report.model.gate_data import DecisionData, read_decision
 from harness.report.model.phrases import place
 from harness.report.model.run_data import Run
-from harness.report.model.tables import has_table, read_rows
-from harness.report.model.trend import History, site_beside
+from harness.report.model.trend import History, has_table, read_rows, site_beside
 from harness.results.baseline import BaselineData, BaselineResult, kept_baseline
-from harness.spark.trend_rows import RunDelta
+from harness.spark.rows import RunDelta
 from harness.verdict import Delta, Outcome
 
 SECTIONS: Final = {

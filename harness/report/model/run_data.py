@@ -1,36 +1,376 @@
-"""All data that a report shows of one run, read from its record."""
+"""All data that a report shows of one run, read from its record; counts and times among them."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Final, Self, cast
+from typing import Final, Self, TypeAlias, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from harness.diff.alignment import AlignedEvents
+from harness.diff.alignment import AlignedEvents, aligned
 from harness.diff.model import Attempt, Difference, Judgement
 from harness.diff.target_pattern import is_reference
-from harness.report.model.contrasts import Times
-from harness.report.model.figures import (
-    CauseCount,
-    DifferenceCount,
-    cause_counts,
-    difference_counts,
-)
-from harness.report.model.phrases import contrast, repetition, stands_for_reference
-from harness.report.model.steps import StepTable, shortened
-from harness.report.model.target_summary import TargetSummary, target_summary
-from harness.results.brokers import AddedProperties, added_properties
+from harness.report.model.phrases import Times, contrast, repetition, stands_for_reference
 from harness.results.client_results import ClientsRun, clients_folder, load_clients
-from harness.results.status import Judged
-from harness.results.stored_data import ReportError
+from harness.results.status import Judged, ResultStatus, status_of
+from harness.results.stored_data import AddedProperties, ReportError, added_properties
+from harness.spark.rows import LatencyQuantile
+from harness.targets.base.limits import PAGE_BYTES
 from harness.trace.canonical import Json
 from harness.trace.clause import Clause
-from harness.trace.events import LATE, RunFooter, RunHeader
-from harness.trace.files import RunFolder, read_records
+from harness.trace.embedded import canonical_fields, drive_times
+from harness.trace.events import LATE, Event, EventKind, RunFooter, RunHeader
+from harness.trace.files import RunFolder, attempt_name, read_events, read_records
 from harness.trace.schema import TraceError
-from harness.verdict import DifferenceClass
+from harness.verdict import DifferenceClass, Expectation, Outcome
+
+_CODE_WITHIN: Final = re.compile(r'"error_code":"(\w+)"')
+"""Matches error codes in canonical JSON; inside a JSON string the quotation marks would be escaped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifferenceCount:
+    """The number of differences of one class in one API. Grain: target, API, class."""
+
+    target: str
+    api: str | None
+    difference_class: str
+    difference_count: int
+    scenario_count: int
+    finding_count: int
+    """Differences that are not consequences of another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CauseCount:
+    """Where one cause shows, in whatever scenarios and targets. Grain: cause."""
+
+    cause: str
+    api: str | None
+    difference_class: str
+    targets: tuple[str, ...]
+    scenario_ids: tuple[str, ...]
+    """These two lists are in alphabetical order, without duplicates."""
+    finding_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorCodeCount:
+    """How often a target answered with an error code. Grain: target, API, version, code."""
+
+    target: str
+    api: str
+    api_version: int
+    error_code: str
+    """Kafka's name of the code."""
+    response_count: int
+
+
+def difference_counts(differences: Iterable[Difference]) -> tuple[DifferenceCount, ...]:
+    """Count differences by target, API and class."""
+    found: dict[tuple[str, str | None, str], list[Difference]] = defaultdict(list)
+    for each in differences:
+        found[each.target, each.api, each.difference_class].append(each)
+    return tuple(
+        DifferenceCount(
+            target=target,
+            api=api,
+            difference_class=difference_class,
+            difference_count=len(alike),
+            scenario_count=len({each.scenario_id for each in alike}),
+            finding_count=sum(not each.is_consequence for each in alike),
+        )
+        for (target, api, difference_class), alike in found.items()
+    )
+
+
+def cause_counts(differences: Iterable[Difference]) -> tuple[CauseCount, ...]:
+    """Group differences by cause, the causes with the most findings first."""
+    found: dict[tuple[str, str | None, str], list[Difference]] = defaultdict(list)
+    for each in differences:
+        found[each.cause, each.api, each.difference_class].append(each)
+    counts = [
+        CauseCount(
+            cause=cause,
+            api=api,
+            difference_class=difference_class,
+            targets=tuple(sorted({each.target for each in alike})),
+            scenario_ids=tuple(sorted({each.scenario_id for each in alike})),
+            finding_count=sum(not each.is_consequence for each in alike),
+        )
+        for (cause, api, difference_class), alike in found.items()
+    ]
+    return tuple(sorted(counts, key=lambda each: (-each.finding_count, each.cause)))
+
+
+def latency_quantiles(events: Iterable[Event]) -> tuple[LatencyQuantile, ...]:
+    """Compute quantiles of answer times by target, API and version, excluding polls and unknown times."""
+    times: dict[tuple[str, str, int], list[float]] = defaultdict(list)
+    for each in events:
+        if each.kind == EventKind.RESPONSE and each.elapsed_ms is not None and each.api is not None:
+            times[each.target, each.api, each.api_version or 0].append(each.elapsed_ms)
+    return tuple(
+        LatencyQuantile(
+            target=target,
+            api=api,
+            api_version=version,
+            response_count=len(ordered),
+            p50_ms=_quantile(ordered, 0.5),
+            p95_ms=_quantile(ordered, 0.95),
+            p99_ms=_quantile(ordered, 0.99),
+            max_ms=ordered[-1],
+        )
+        for (target, api, version), unordered in times.items()
+        if (ordered := sorted(unordered))
+    )
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    """Return a quantile, interpolated between the two nearest values as Spark's `percentile` does."""
+    place = (len(ordered) - 1) * share
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+def error_code_counts(events: Iterable[Event]) -> tuple[ErrorCodeCount, ...]:
+    """Count error codes by target, API and version."""
+    counts: Counter[tuple[str, str, int, str]] = Counter()
+    for each in events:
+        if each.kind == EventKind.RESPONSE and each.api is not None and each.canonical is not None:
+            for code in _codes(each.canonical):
+                counts[each.target, each.api, each.api_version or 0, code] += 1
+    return tuple(
+        ErrorCodeCount(target=target, api=api, api_version=version, error_code=code, response_count=count)
+        for (target, api, version, code), count in counts.items()
+    )
+
+
+def _codes(canonical: str) -> Iterator[str]:
+    """Yield an answer's own error code, or else each distinct one within it."""
+    try:
+        own = canonical_fields(canonical).get("error_code")
+    except TraceError:
+        own = None
+    if own is None:
+        yield from dict.fromkeys(_CODE_WITHIN.findall(canonical))
+    else:
+        yield own if isinstance(own, str) else json.dumps(own)
+
+
+def request_counts(events: Iterable[Event]) -> Counter[str]:
+    """Count requests by target."""
+    return Counter(each.target for each in events if each.kind == EventKind.REQUEST)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetSummary:
+    """A target and its results. Grain: run, target."""
+
+    run_id: str
+    target: str
+    spec: str
+    profile: str
+    implementation: str
+    oracle: str | None
+    bootstrap: str
+    broker_config: str
+    """Kafka properties, JSON. Like all fields up to `start_ms`, from the target's first broker."""
+    notes: tuple[str, ...]
+    start_ms: float
+    drive_ms: float | None
+    """None if the run was cut short."""
+    scenario_count: int
+    conforms: int
+    not_applicable: int
+    lenient: int
+    indeterminate: int
+    diverges: int
+    harness_error: int
+    expected: int
+    unexpected: int
+    stale: int
+    flaky: int
+    """The number of unexpected results that did not occur again."""
+
+
+def applicable_count(summary: TargetSummary) -> int:
+    """Return how many scenarios were applicable to a target and did not end in a harness error."""
+    return summary.scenario_count - summary.not_applicable - summary.harness_error
+
+
+def target_summary(
+    folder: RunFolder, target: str, judgements: Iterable[Judgement], footer: RunFooter | None
+) -> TargetSummary:
+    """Return the summary of a target's results; of several brokers, the first represents the target."""
+    header = folder.read_headers(target)[0]
+    theirs = [each for each in judgements if each.target == target]
+    outcomes = Counter(each.outcome for each in theirs)
+    expectations = Counter(each.expectation for each in theirs)
+    drive_ms = {} if footer is None else drive_times(footer)
+    return TargetSummary(
+        run_id=header.run_id,
+        target=target,
+        spec=header.spec,
+        profile=header.profile,
+        implementation=header.implementation,
+        oracle=header.oracle,
+        bootstrap=header.bootstrap,
+        broker_config=header.broker_config,
+        notes=header.notes,
+        start_ms=header.start_ms,
+        drive_ms=drive_ms.get(target),
+        scenario_count=len(theirs),
+        flaky=sum(status_of(each) is ResultStatus.FLAKY for each in theirs),
+        **{each.name.lower(): outcomes[each] for each in Outcome},
+        **{each.name.lower(): expectations[each] for each in Expectation},
+    )
+
+
+_Events: TypeAlias = Mapping[str, Sequence[Event]]
+"""By scenario id, in sequence."""
+
+
+class StepTable:
+    """The aligned events of a run, read one scenario at a time, or all at once with `read_all`."""
+
+    def __init__(self, folder: RunFolder, judgements: Iterable[Judgement]) -> None:
+        """Take a run's folder; nothing is read before it is asked for."""
+        self._folder = folder
+        self._attempts = {
+            (each.target, each.scenario_id): each.attempt for each in judgements if each.attempt > 1
+        }
+        self.damage: dict[Path, str] = {}
+        """Why a file of the record could not be read, by its path; what it has is left out."""
+        self._traces: dict[str, _Events] | None = None
+
+    def read_all(self) -> None:
+        """Read all traces, for a report of all scenarios."""
+        if self._traces is None:
+            later = {attempt_name(target, number) for (target, _), number in self._attempts.items()}
+            self._traces = {name: self._read(name, None) for name in (*self._folder.targets(), *later)}
+
+    def of_scenario(self, scenario_id: str) -> dict[str, tuple[AlignedEvents, ...]]:
+        """Return a scenario's events by target, in order; events outside the script's steps come last."""
+        limit = PageLimit()
+        return {
+            target: tuple(sorted(limit.within(rows), key=_happening))
+            for target, rows in self._aligned(scenario_id)
+        }
+
+    def of_target(self, target: str) -> Mapping[str, Sequence[Event]]:
+        """Return a target's events of the attempts that results come from, by scenario id."""
+        self.read_all()
+        assert self._traces is not None
+        return {scenario_id: self._ruling(target, scenario_id) for scenario_id in self._traces[target]}
+
+    def events(self) -> Iterator[Event]:
+        """Yield the events of the attempts that results come from."""
+        for target in self._folder.targets():
+            for events in self.of_target(target).values():
+                yield from events
+
+    @cached_property
+    def latencies(self) -> tuple[LatencyQuantile, ...]:
+        """The answer times by target, API and version."""
+        return latency_quantiles(self.events())
+
+    @cached_property
+    def error_codes(self) -> tuple[ErrorCodeCount, ...]:
+        """The number of error codes by target, API and version."""
+        return error_code_counts(self.events())
+
+    @cached_property
+    def requests(self) -> Mapping[str, int]:
+        """The number of requests by target."""
+        return request_counts(self.events())
+
+    def _aligned(self, scenario_id: str) -> Iterator[tuple[str, Sequence[AlignedEvents]]]:
+        """Yield each target with its events beside its oracle's; without those on whose side nothing is."""
+        for target, oracle in self._oracles.items():
+            events = self._ruling(target, scenario_id)
+            others = () if oracle is None else self._first(oracle, scenario_id)
+            if events or others:
+                yield target, tuple(aligned(events, others))
+
+    @cached_property
+    def _oracles(self) -> Mapping[str, str | None]:
+        """The oracles of the targets."""
+        return {name: self._folder.read_headers(name)[0].oracle for name in self._folder.targets()}
+
+    def _ruling(self, target: str, scenario_id: str) -> Sequence[Event]:
+        number = self._attempts.get((target, scenario_id), 1)
+        name = target if number == 1 else attempt_name(target, number)
+        return self._first(name, scenario_id)
+
+    def _first(self, trace: str, scenario_id: str) -> Sequence[Event]:
+        traces = self._traces
+        events = self._read(trace, scenario_id) if traces is None else traces.get(trace, {})
+        return events.get(scenario_id, ())
+
+    def _read(self, trace: str, scenario_id: str | None) -> _Events:
+        """Read a trace if it is there; if it is damaged, a report has all that the other files have."""
+        found: dict[str, list[Event]] = defaultdict(list)
+        path = self._folder.events(trace)
+        try:
+            if path.exists():
+                for event in read_events(path, scenario_ids=None if scenario_id is None else {scenario_id}):
+                    found[event.scenario_id].append(event)
+        except TraceError as error:
+            self.damage[path] = str(error)
+        return {name: sorted(events, key=lambda each: each.sequence) for name, events in found.items()}
+
+
+def _happening(row: AlignedEvents) -> tuple[bool, int, int]:
+    return (row.step < 0, row.step, row.occurrence)
+
+
+_PAYLOADS: Final = ("raw", "fields", "canonical")
+_TEXT_MAX: Final = 1 << 14
+"""The number of characters that a finding shows of an expected or actual value."""
+
+
+DifferenceT = TypeVar("DifferenceT", bound=Difference)
+
+
+class PageLimit:
+    """The space that is left on one page."""
+
+    def __init__(self) -> None:
+        self._left = PAGE_BYTES.most()
+
+    def within(self, rows: Iterable[AlignedEvents]) -> Iterator[AlignedEvents]:
+        """Yield rows with their bytes and fields if there is room for them, otherwise without."""
+        for row in rows:
+            sides = [each for each in (row.event, row.other) if each is not None]
+            size = sum(len(getattr(each, name) or "") for each in sides for name in _PAYLOADS)
+            if size <= self._left:
+                self._left -= size
+                yield row
+            else:
+                event, other = (_without_payloads(each, size) for each in (row.event, row.other))
+                yield replace(row, event=event, other=other)
+
+
+def _without_payloads(event: Event | None, size: int) -> Event | None:
+    if event is None:
+        return None
+    reported = f"{size} characters are left out: {PAGE_BYTES.limit()}; the trace has them"
+    note = "; ".join(filter(None, (event.note, reported)))
+    return replace(event, raw=None, fields=None, canonical=None, note=note)
+
+
+def shortened(difference: DifferenceT) -> DifferenceT:
+    """Return a difference with both values short enough for a page."""
+    return replace(difference, expected=_short(difference.expected), actual=_short(difference.actual))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _TEXT_MAX else f"{text[:_TEXT_MAX]}… ({len(text)} characters)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

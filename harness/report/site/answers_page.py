@@ -7,10 +7,9 @@ from typing import Final, TypeAlias
 
 from harness.apis.descriptor import OF_GROUP_COORDINATOR
 from harness.apis.table import descriptor
-from harness.report.model.conversation_data import codes_in
+from harness.report.model.conversation import codes_in
 from harness.report.model.coverage import heat_tables
-from harness.report.model.figures import ErrorCodeCount
-from harness.report.model.run_data import Run
+from harness.report.model.run_data import ErrorCodeCount, Run
 from harness.report.site.pages import Site
 
 Answered: TypeAlias = tuple[str, int, str]

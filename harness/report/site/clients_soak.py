@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from harness.invariants import AtFault, Violation
 from harness.report.site.pages import NavItem, Site
 from harness.results.client_results import ClientsRun, read_violations
-from harness.results.exit_code import ENDED_COMPLETE, ExitCode
+from harness.results.status import ENDED_COMPLETE, ExitCode
 from harness.results.stored_data import StoredData, read_whole
 from harness.trace.events import TARGET_LOST, TraceHeader
 

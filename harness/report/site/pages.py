@@ -31,21 +31,31 @@ from harness.report.model.clients import (
     is_of_clients,
     result_href,
 )
-from harness.report.model.contrasts import contrasted
 from harness.report.model.conversation import ARROWS, indented
 from harness.report.model.coverage import STATUS_GLYPHS, STATUS_STYLES
 from harness.report.model.field_rows import readable
 from harness.report.model.kafka_sources import source_parts
 from harness.report.model.matrix import legend
-from harness.report.model.names import address, css_name, first_difference_anchor, target_anchor
-from harness.report.model.phrases import GLYPHS, counted, instant, link_address, links_in, place, shortened
-from harness.report.model.target_summary import applicable_count
+from harness.report.model.phrases import (
+    GLYPHS,
+    address,
+    contrasted,
+    counted,
+    css_name,
+    first_difference_anchor,
+    instant,
+    link_address,
+    links_in,
+    place,
+    shortened,
+    target_anchor,
+)
+from harness.report.model.run_data import applicable_count
 from harness.report.model.trend import COUNTED
 from harness.results.client_judgements import replay_place
 from harness.results.client_results import clients_folder
-from harness.results.exit_code import ENDED_COMPLETE
-from harness.results.run_kinds import is_clients_folder
-from harness.results.status import MARKS, mark, shown, status_of
+from harness.results.status import ENDED_COMPLETE, MARKS, mark, shown, status_of
+from harness.results.stored_data import is_clients_folder
 from harness.trace.canonical import Json
 from harness.trace.events import RunFooter
 from harness.trace.files import write_whole

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.diff.model import Judgement
-from harness.report.model.cause_groups import cause_groups
+from harness.report.model.cause_groups import cause_groups, losses, verdict_line
 from harness.report.model.changes import Changes
 from harness.report.model.clients import (
     client_attention,
@@ -20,11 +20,9 @@ from harness.report.model.clients import (
     not_compared,
     tallies,
 )
-from harness.report.model.conversation import TargetSection, target_sections
-from harness.report.model.conversation_data import conversation_data
+from harness.report.model.conversation import TargetSection, conversation_data, target_sections
 from harness.report.model.coverage import heat_tables, run_coverage
 from harness.report.model.gate_data import read_decision
-from harness.report.model.losses import losses, verdict_line
 from harness.report.model.matrix import (
     area_grid,
     difference_grid,
@@ -40,8 +38,7 @@ from harness.report.model.matrix import (
 from harness.report.model.phrases import headline
 from harness.report.model.regression import Regression
 from harness.report.model.run_data import Run
-from harness.report.model.tables import has_table
-from harness.report.model.trend import TREND_FOLDER, History, Trend, flake_words
+from harness.report.model.trend import TREND_FOLDER, History, Trend, flake_words, has_table
 from harness.report.site.clients_soak import soak_site
 from harness.report.site.pages import (
     INDEX,
@@ -54,8 +51,7 @@ from harness.report.site.pages import (
     navigation_of,
 )
 from harness.results.client_results import ClientsRun
-from harness.results.exit_code import ENDED_COMPLETE, ExitCode, exit_code, worst
-from harness.results.status import mark
+from harness.results.status import ENDED_COMPLETE, ExitCode, exit_code, mark, worst
 from harness.spark.master import LOCAL_MASTER, why_no_spark
 from harness.trace.canonical import Json
 from harness.verdict import Outcome

@@ -8,14 +8,14 @@ from typing import Final
 
 from harness.invariants import AtFault, Violation
 from harness.invariants.stored import VIOLATIONS
-from harness.report.model.conversation_data import (
+from harness.report.model.conversation import (
     NO_ERROR,
     error_codes,
     heard,
     lone_conversation_data,
     steps_of,
 )
-from harness.report.model.names import slug
+from harness.report.model.phrases import slug
 from harness.report.site.pages import NavItem, Site, banner
 from harness.results.replay_results import ReplayFinding, read_findings
 from harness.trace.canonical import Json

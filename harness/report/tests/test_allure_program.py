@@ -12,7 +12,7 @@ import pytest
 
 from harness.report.allure import pages
 from harness.report.allure.pages import LOCK, RENDER, render_allure
-from harness.report.allure.terms import AllureLevel
+from harness.report.allure.results import AllureLevel
 from harness.report.model.run_data import Run
 from harness.targets.jars.cache import CACHE_VARIABLE
 from harness.targets.jars.seals import ChangedCacheError

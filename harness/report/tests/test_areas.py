@@ -1,7 +1,7 @@
 """Claims by area of the protocol: every scenario has an area, and only what was tried counts."""
 
 from harness.diff.judge import CLAIM_IS_TRUE
-from harness.report.model.areas import AREAS, Claims, area_of, claims_by_area
+from harness.report.model.matrix import AREAS, Claims, area_of, claims_by_area
 from harness.tests.completed_runs import catalogue
 from harness.tests.report_run import JAVA, judgement
 

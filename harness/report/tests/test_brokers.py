@@ -9,7 +9,7 @@ import pytest
 from harness.orchestration.plan import PlanError, parse_properties
 from harness.report.model.phrases import property_options
 from harness.report.site.run_site import render_site
-from harness.results.brokers import added_properties
+from harness.results.stored_data import added_properties
 from harness.tests.report_reading import allure_results, junit_of, printed, summary_of
 from harness.tests.report_run import HEARTBEAT, SCALA, small_run
 from harness.tests.site_reading import view_of

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from harness.clients.report import write_report
 from harness.diff.model import Judgement
 from harness.results.client_results import CONVERSATION_FILE, ClientsFiles
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tests.browser import browser
 from harness.tests.in_process import CommandLine
 from harness.tests.made_up_clients import KAFKA_NAME, PYTHON, STATIC, red

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from harness.report.exports.comparison import comparisons_markdown
-from harness.report.model.change_rows import in_time, notes, rows, status
+from harness.report.model.changes import in_time, notes, rows, status
 from harness.report.model.comparison import ADVERTISED, UNKNOWN, ClientChange, Comparison
-from harness.results.answer_impact import Contrast, Effect, FieldChange, consequence, deviation, effect
+from harness.results.client_impact import Contrast, Effect, FieldChange, consequence, deviation, effect
 
 BEHAVIOUR = "heartbeat_in_completing_rebalance_is_fine"
 LOADING = "sync_while_loading_means_rejoin"

@@ -11,7 +11,7 @@ from harness.clients.report import write_conversations_beside, write_report
 from harness.invariants import AtFault
 from harness.report.model.clients import client_attention, client_matrix, client_reproduction
 from harness.report.model.matrix import code
-from harness.report.model.names import address
+from harness.report.model.phrases import address
 from harness.report.site.run_site import clients_site_alone, render_site
 from harness.results.client_judgements import first_remark
 from harness.results.client_results import (
@@ -21,10 +21,8 @@ from harness.results.client_results import (
     load_clients,
     phrase,
 )
-from harness.results.exit_code import ExitCode
-from harness.results.run_kinds import is_clients_folder
-from harness.results.status import NEEDS_ATTENTION
-from harness.results.stored_data import ReportError
+from harness.results.status import NEEDS_ATTENTION, ExitCode
+from harness.results.stored_data import ReportError, is_clients_folder
 from harness.tests.made_up_clients import (
     EAGER,
     KAFKA,

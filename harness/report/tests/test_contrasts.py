@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.report.model.contrasts import Times, contrasted
-from harness.report.model.phrases import contrast
+from harness.report.model.phrases import Times, contrast, contrasted
 from harness.tests.report_run import JAVA, difference
 
 LATE = replace(

@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 
 from harness.diff.expectations import load_expectations
+from harness.report.allure.results import AllureLevel, allure_categories, listed, write_results
 from harness.report.allure.results import allure_results as all_results
-from harness.report.allure.results import listed, write_results
-from harness.report.allure.terms import AllureLevel, allure_categories
 from harness.report.exports.markdown import SIZE_MAX
-from harness.report.model.names import scenario_page
-from harness.report.model.phrases import entry_text
+from harness.report.model.phrases import entry_text, scenario_page
 from harness.report.model.run_data import Run
 from harness.report.render import render_all
 from harness.tests.fake_java import hide_programs

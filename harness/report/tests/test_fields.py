@@ -8,15 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.report.model.field_rows import Mark, aligned_fields, readable
-from harness.report.model.names import css_name, scenario_page, slug
 from harness.report.model.phrases import (
+    css_name,
     link_address,
     links_in,
     repetition,
+    scenario_page,
     shortened,
+    slug,
     stands_for_reference,
 )
-from harness.report.model.target_summary import TargetSummary
+from harness.report.model.run_data import TargetSummary
 from harness.tests.report_run import JAVA, REFERENCE, SCALA, summary
 
 JSON = st.recursive(

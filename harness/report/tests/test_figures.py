@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.report.model.figures import (
+from harness.report.model.run_data import (
     cause_counts,
     difference_counts,
     error_code_counts,

@@ -7,11 +7,10 @@ import pytest
 from harness.diff.check import CheckedRun
 from harness.diff.model import Attempt
 from harness.pytest_plugin import report_judgement
-from harness.report.allure.terms import AllureLevel
+from harness.report.allure.results import AllureLevel
 from harness.report.exports.terminal import rate_lines, rates
 from harness.report.render import render_all
-from harness.results.exit_code import ExitCode, exit_code
-from harness.results.status import ResultStatus, mark, shown, status_of
+from harness.results.status import ExitCode, ResultStatus, exit_code, mark, shown, status_of
 from harness.tests.report_reading import allure_results, junit_of, printed, summary_of
 from harness.tests.report_run import FOOTER, JAVA, RUN_ID, difference, judgement, small_run
 from harness.tests.site_reading import view_of

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.report.model.gate_data import read_decision
-from harness.report.model.names import address
-from harness.report.model.phrases import given_options
+from harness.report.model.phrases import address, given_options
 from harness.report.model.regression import Regression
 from harness.report.model.run_data import Run
 from harness.report.model.trend import History, Trend

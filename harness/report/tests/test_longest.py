@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from harness.report.model.losses import longest_scenarios
+from harness.report.model.cause_groups import longest_scenarios
 from harness.report.model.run_data import Run
 from harness.tests.report_reading import summary_of
 from harness.tests.report_run import REFERENCE, SCALA, MadeUpRun, judgement, small_run

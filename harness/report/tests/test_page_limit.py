@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.diff.alignment import AlignedEvents
-from harness.report.model.steps import PageLimit, shortened
+from harness.report.model.run_data import PageLimit, shortened
 from harness.targets.base.limits import PAGE_BYTES
 from harness.tests.made_events import ANSWER
 from harness.tests.report_run import difference

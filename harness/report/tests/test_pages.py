@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.report.model.names import address
+from harness.report.model.phrases import address
 from harness.report.site.run_site import render_site
 from harness.tests.browser import Tab, browser
 from harness.tests.report_hostile import clause

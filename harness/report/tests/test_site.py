@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.report.model.names import address
+from harness.report.model.phrases import address
 from harness.report.site.pages import STATIC
 from harness.report.site.run_site import render_site
 from harness.tests.browser import Tab, browser

@@ -8,9 +8,9 @@ import pytest
 
 from harness.diff.model import Judgement
 from harness.orchestration.run import report
-from harness.report.allure.terms import AllureLevel
+from harness.report.allure.results import AllureLevel
 from harness.report.model.run_data import Run
-from harness.report.model.tables import read_rows
+from harness.report.model.trend import read_rows
 from harness.results.stored_data import ReportError
 from harness.tests.made_events import write_events
 from harness.tests.parquet_rows import write_rows

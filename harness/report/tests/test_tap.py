@@ -8,9 +8,9 @@ import pytest
 
 from harness.invariants import AtFault, Invariant, Violation
 from harness.invariants.stored import VIOLATIONS
-from harness.report.model.conversation_data import error_codes, heard
+from harness.report.model.conversation import error_codes, heard
 from harness.report.site.tap_page import tap_site
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tests.in_process import CommandLine
 from harness.tests.made_events import BARE, write_events
 from harness.tests.report_hostile import HOSTILE

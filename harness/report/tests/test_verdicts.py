@@ -6,8 +6,7 @@ from itertools import product
 import pytest
 
 from harness.diff.model import Judgement
-from harness.results.exit_code import PRIORITY, ExitCode, exit_code, worst
-from harness.results.status import ResultStatus, status_of
+from harness.results.status import PRIORITY, ExitCode, ResultStatus, exit_code, status_of, worst
 from harness.tests.report_run import FOOTER, JAVA, judgement
 from harness.verdict import Expectation, Outcome
 

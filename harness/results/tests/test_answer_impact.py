@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.diff.answers import kind_words
+from harness.diff.alignment import kind_words
 from harness.report.site.run_site import render_site
-from harness.results.answer_impact import impact_of
+from harness.results.client_impact import impact_of
 from harness.tests.report_run import HEARTBEAT, SCALA, difference, small_run
 from harness.tests.site_reading import view_of
 from harness.trace.events import EventKind

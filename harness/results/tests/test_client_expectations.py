@@ -11,8 +11,7 @@ from pydantic import ValidationError
 from harness.diff.expectations import Entry, SourcedEntry
 from harness.results.client_judgements import keep_expectations
 from harness.results.client_results import ClientsFiles, load_clients
-from harness.results.exit_code import ExitCode
-from harness.results.status import ResultStatus
+from harness.results.status import ExitCode, ResultStatus
 from harness.tests.in_process import CommandLine
 from harness.tests.made_up_clients import EAGER, KAFKA, LIBRDKAFKA, PYTHON, STATIC, MadeUpClients, red
 from harness.tests.site_reading import view_of

@@ -3,12 +3,12 @@
 import pytest
 
 from harness.apis.impact import IMPACTS
-from harness.results.answer_impact import Effect
 from harness.results.client_impact import (
     AUDIENCES,
     BEHAVIOURS,
     CLIENTS,
     WAYS,
+    Effect,
     outdated_clients,
     removals_between,
 )

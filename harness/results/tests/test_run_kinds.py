@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from harness.results.run_kinds import run_kind
+from harness.results.stored_data import run_kind
 
 
 def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.diff.against_script import against_script
+from harness.diff.compare import against_script
 from harness.scenario import Conversation, ask, expect, record, scenario
 from harness.scenario.script import Receive, Script, script_from_json, script_to_json, step_text
 from harness.tests.made_events import ANSWER

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.orchestration.share_process import OUTCOME, attempted, whole
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.search.hunt import Order
 from harness.search.on_cluster import (
     SearchShare,

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from harness.diff.cause import Cause
-from harness.diff.raw_difference import RawDifference
+from harness.diff.raw_difference import Cause, RawDifference
 from harness.scenario.script import Script
 from harness.search.comparison import Comparison, Heard
 from harness.search.driven import DrivenTarget

@@ -8,8 +8,7 @@ import pytest
 
 from harness.diff.alignment import answers_by_position
 from harness.results.client_judgements import client_verdicts
-from harness.spark.archive import KINDS, Archive
-from harness.spark.packing import pack
+from harness.spark.archive import KINDS, Archive, pack
 from harness.tests.damaged import rewrite
 from harness.tests.made_events import ANSWER
 from harness.tests.spark_archive import (

@@ -10,8 +10,7 @@ from pyspark.sql import SparkSession
 
 from harness.orchestration.run import orchestrate
 from harness.results.client_judgements import client_verdicts
-from harness.spark.archive import Archive
-from harness.spark.packing import pack
+from harness.spark.archive import Archive, pack
 from harness.tests.completed_runs import Quiet, plan_of
 from harness.tests.moody_target import SUITE, TELLING, Moody
 from harness.tests.spark_archive import table

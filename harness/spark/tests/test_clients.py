@@ -10,12 +10,11 @@ from typer.testing import CliRunner
 
 from harness.cli import app
 from harness.cli.clients_beside import render_again
-from harness.cli.schema_docs import SCHEMAS
+from harness.cli.generated_docs import SCHEMAS
 from harness.results.client_judgements import client_verdicts
-from harness.results.exit_code import ExitCode
-from harness.spark.archive import Archive
-from harness.spark.archive_rows import ARCHIVE
-from harness.spark.packing import pack
+from harness.results.status import ExitCode
+from harness.spark.archive import Archive, pack
+from harness.spark.rows import ARCHIVE
 from harness.tests.json_schema import complaints
 from harness.tests.made_up_clients import (
     EAGER,

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from harness.diff.model import Judgement
 from harness.report.model.coverage import run_coverage
 from harness.report.model.run_data import Run
-from harness.spark.archive_rows import BrokerHeader, RunClause
-from harness.spark.arrow_schemas import arrow_table
+from harness.spark.archive import arrow_table
+from harness.spark.rows import BrokerHeader, RunClause
 from harness.spark.trend_mart import clause_coverage
 from harness.tests.made_events import ANSWER, DIFFERENCE, JUDGEMENT
 from harness.tests.spark_archive import JUDGEMENTS, OTHER, changed, failing, finished, packed, table

@@ -8,8 +8,8 @@ import pytest
 from pyspark.errors import NumberFormatException
 from pyspark.sql import SparkSession
 
-from harness.results.exit_code import ExitCode
-from harness.spark.refusals import refusal_in, system_refusals, unreadable_file_in
+from harness.results.status import ExitCode
+from harness.spark.session import refusal_in, system_refusals, unreadable_file_in
 from harness.tests.in_process import CommandLine
 from harness.tests.spark_archive import finished
 

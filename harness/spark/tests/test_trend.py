@@ -11,12 +11,9 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from harness.diff.model import Judgement
-from harness.spark import conversation_mart
-from harness.spark.archive import Archive
-from harness.spark.archived import Archived
-from harness.spark.arrow_schemas import arrow_schema
-from harness.spark.tables import write_table
-from harness.spark.trend import TREND_MARTS, build_trend
+from harness.spark import trend_mart
+from harness.spark.archive import Archive, arrow_schema
+from harness.spark.trend import TREND_MARTS, Archived, build_trend, write_table
 from harness.tests.made_events import ANSWER, DIFFERENCE
 from harness.tests.spark_archive import (
     AGREED,
@@ -140,12 +137,12 @@ def test_only_differing_conversations_are_looked_into(spark: SparkSession, tmp_p
     archive = packed(tmp_path, *nights, finished(reports, 20, events=changed(1)))
     of = Archived(spark, archive)
     seen = Observation()
-    pairs = conversation_mart.differing(conversation_mart.compared_pairs(of["traces"]))
-    looked_into = conversation_mart.unlike_answers(
+    pairs = trend_mart.differing(trend_mart.compared_pairs(of["traces"]))
+    looked_into = trend_mart.unlike_answers(
         pairs.observe(seen, sf.count("*").alias("count")), of["conversations"]
     )
 
-    assert conversation_mart.compared_pairs(of["traces"]).count() == 40
+    assert trend_mart.compared_pairs(of["traces"]).count() == 40
     assert looked_into.count() == 1
     assert seen.get["count"] == 1
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # Arrow has no annotations
 import pytest
 
-from harness.report.model.tables import read_rows
+from harness.report.model.trend import read_rows
 from harness.spark.trend import TREND_MARTS, build_trend
 from harness.tests.completed_runs import processes_of
 from harness.tests.fake_java import hide_programs

@@ -114,5 +114,5 @@ def test_few_runs_are_one_part_and_millions_of_results_are_several(
     (judgements,) = archive.files("judgements")
     monkeypatch.setattr("harness.spark.trend._BYTES_IN_PART", judgements.stat().st_size)
     assert shuffle_partitions(archive) == 1
-    monkeypatch.setattr("harness.spark.tables._SMALL_BYTES", judgements.stat().st_size)
+    monkeypatch.setattr("harness.spark.trend._SMALL_BYTES", judgements.stat().st_size)
     assert shuffle_partitions(archive) > 16

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.tap.journal import JOURNAL
 from harness.tests.completed_runs import CHECKOUT
 from harness.tests.in_process import CommandLine

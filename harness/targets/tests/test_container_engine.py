@@ -14,7 +14,7 @@ from testcontainers.core.container import DockerContainer
 
 from harness.diff.model import Judgement
 from harness.orchestration.run import orchestrate
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.runner.drive import Limits
 from harness.targets.base.conformance import CONFORMANCE_TOPICS
 from harness.targets.base.interface import (

@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.targets.external.namespace import Namespace
 from harness.targets.tests.test_external_stock import left_on
 from harness.tests.in_process import CommandLine

@@ -10,8 +10,7 @@ import pytest
 from typing_extensions import override
 
 from harness.orchestration.run import CompletedRun, orchestrate
-from harness.results.exit_code import ExitCode
-from harness.results.status import RED, status_of
+from harness.results.status import RED, ExitCode, status_of
 from harness.targets.base.dialogue import Dialogue
 from harness.targets.base.prepare import ask_until
 from harness.targets.base.tcp import TcpSession, new_connect_slots

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.diff.model import Judgement
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.targets.base.interface import TargetError
 from harness.targets.external.reach import reach
 from harness.targets.external.target import ExternalTarget

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from harness.cli import main
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.targets.base.interface import Lasting, TargetError
 from harness.targets.jars import cache, locks
 from harness.targets.jars.locks import JarMismatchError

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.targets.base.dialogue import Dialogue
 from harness.targets.base.interface import (
     Broker,

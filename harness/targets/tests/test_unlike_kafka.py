@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.orchestration.run import CompletedRun, orchestrate
-from harness.results.exit_code import ExitCode
+from harness.results.status import ExitCode
 from harness.targets.base.interface import TargetError
 from harness.targets.external.guard import Guard, NotOurs
 from harness.targets.external.namespace import Namespace, TopicNames
