@@ -17,7 +17,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # likewise
 
 from harness.diff.model import Difference, Judgement
 from harness.spark.archive import KINDS, Archive, VolumeWriter, arrow_table, completed, target_rows
-from harness.spark.rows import Answer, BrokerHeader, TimedStep, Trace
+from harness.spark.rows import Answer, BrokerHeader, Trace
 from harness.trace.events import EventKind, RunFooter, RunHeader
 from harness.trace.files import RunFolder, read_records
 from harness.trace.schema import TraceError
@@ -82,22 +82,19 @@ def load_base(folder: RunFolder) -> BaseRun:
         raise TraceError(f"{folder.path}: the run was cut short; only finished runs can be multiplied")
     headers: list[BrokerHeader] = []
     traces: list[Trace] = []
-    timed: list[TimedStep] = []
     conversations: dict[str, tuple[Answer, ...]] = {}
     events = {}
     judgements = read_records(Judgement, folder.judgements)
-    for theirs, of_target, found in target_rows(folder, judgements):
+    for theirs, of_target, summaries, found in target_rows(folder, judgements):
         headers += theirs
         events[theirs[0].target] = of_target
-        traces += found.traces
-        timed += found.timed_steps
-        conversations |= found.conversations
+        traces += summaries
+        conversations |= found
     whole = completed(traces, judgements)
-    records: Mapping[str, Sequence[RunFooter | BrokerHeader | Trace | TimedStep | Judgement | Difference]] = {
+    records: Mapping[str, Sequence[RunFooter | BrokerHeader | Trace | Judgement | Difference]] = {
         "footers": [footer],
         "headers": headers,
         "traces": whole,
-        "timed_steps": timed,
         "judgements": judgements,
         "differences": read_records(Difference, folder.differences),
     }
@@ -230,7 +227,7 @@ def _write_copy(base: BaseRun, writer: VolumeWriter, copy: int, plants: Sequence
     renamed = {(plant.trace.target, plant.trace.scenario_id): plant for plant in plants}
     for target, table in base.events.items():
         writer.write("events", _of_run(_changed_events(base, table, target, plants, pace), run_id))
-    for kind in ("footers", "headers", "timed_steps"):
+    for kind in ("footers", "headers"):
         writer.write(kind, _of_run(base.tables[kind], run_id))
     writer.write(
         "runs", arrow_table(KINDS["runs"], [replace(base.run, run_id=run_id, started_at=started_at)])

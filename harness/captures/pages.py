@@ -14,12 +14,10 @@ from harness.diff.model import Difference
 from harness.diff.raw_difference import field_class
 from harness.replay import ReferenceProfile
 from harness.replay.unexplained import GIVEN_UP
-from harness.report.model.conversation import steps_without_script
-from harness.report.model.conversation_data import lone_conversation_data
+from harness.report.model.conversation import lone_conversation_data, steps_without_script
 from harness.report.model.field_rows import readable
 from harness.report.model.phrases import address
-from harness.report.model.run_data import Run
-from harness.report.model.steps import PageLimit, shortened
+from harness.report.model.run_data import PageLimit, Run, shortened
 from harness.report.site.answers_page import VIEW as COVERAGE
 from harness.report.site.answers_page import write_answers
 from harness.report.site.pages import NavItem, Site

@@ -209,16 +209,6 @@ def _as_judgement(attempt: Attempt, judgement: Judgement) -> Judgement:
     )
 
 
-def reported_by(trace: TargetTrace, judgements: Sequence[Judgement]) -> TargetTrace:
-    """Return a trace in which each scenario has the events of the attempt that its result is from."""
-    later = {
-        each.scenario_id: trace.repeats[each.scenario_id][each.attempt - 2]
-        for each in judgements
-        if each.target == trace.info.target and each.attempt > 1
-    }
-    return replace(trace, events={**trace.events, **later}, repeats={})
-
-
 def with_attempt(
     repeated: Repeated,
     script: Script,

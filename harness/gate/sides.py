@@ -13,23 +13,21 @@ from itertools import pairwise
 from os.path import lexists
 from pathlib import Path
 
-from harness.diff.check import reported_by
 from harness.diff.judge import TargetInfo
 from harness.diff.target_pattern import named_target
 from harness.orchestration.attributing import Cause, causes_of, seen_in, unequal_places
-from harness.orchestration.judging import read_baseline, read_scripts, read_traces
+from harness.orchestration.judging import read_baseline, read_scripts
 from harness.orchestration.plan import PlanError
 from harness.report.model.comparison import (
     ClientChange,
     ComparedTarget,
     Comparison,
-    LoadedRun,
     change_of,
     changes,
 )
+from harness.report.model.run_data import Run
 from harness.results.status import ENDED_COMPLETE
 from harness.results.stored_data import ReportError, open_folder
-from harness.scenario.script import Script
 from harness.suggestions import close_to
 from harness.targets.reference.variants import behaviour_source
 from harness.trace.completeness import lost_events
@@ -120,12 +118,12 @@ def find_steps(texts: Sequence[str], *, run: Path) -> tuple[tuple[ComparedTarget
         ReportError: there is no such run, or it was not judged.
         TraceError: a run was cut short, or is damaged.
     """
-    loaded: dict[Path, LoadedRun] = {}
+    loaded: dict[Path, Run] = {}
     return tuple(pair for one, other in pairwise(texts) for pair in _pairs(one, other, run, loaded))
 
 
 def _pairs(
-    before: str, after: str, run: Path, loaded: dict[Path, LoadedRun]
+    before: str, after: str, run: Path, loaded: dict[Path, Run]
 ) -> tuple[tuple[ComparedTarget, ComparedTarget], ...]:
     left, right = (_named(text, run, loaded) for text in (before, after))
     if len(left) == 1 and len(right) == 1:
@@ -139,7 +137,7 @@ def _pairs(
     return tuple((left[name], right[name]) for name in common)
 
 
-def _named(text: str, run: Path, loaded: dict[Path, LoadedRun]) -> Mapping[str, ComparedTarget]:
+def _named(text: str, run: Path, loaded: dict[Path, Run]) -> Mapping[str, ComparedTarget]:
     """Return the targets that a text denotes, by name."""
     folder, target = _parted(text, run)
     if folder is run and not lexists(RunFolder(run).run_json):
@@ -151,13 +149,13 @@ def _named(text: str, run: Path, loaded: dict[Path, LoadedRun]) -> Mapping[str, 
     if key not in loaded:
         loaded[key] = _loaded(folder)
     found = loaded[key]
-    names = [name for name in found.header.targets if name in found.traces]
+    names = [name for name in found.header.targets if name in found.by_target]
     if target is not None:
-        named = named_target(target, {name: trace.info.spec for name, trace in found.traces.items()})
+        named = named_target(target, {each.target: each.spec for each in found.targets})
         names = [] if named is None else [named]
     if not names:
         raise PlanError(_unknown(target, found))
-    return {name: ComparedTarget(loaded=found, target=name) for name in names}
+    return {name: ComparedTarget(run=found, target=name) for name in names}
 
 
 def _parted(text: str, run: Path) -> tuple[Path, str | None]:
@@ -175,25 +173,24 @@ def _is_path(text: str) -> bool:
     return bool(slash) and ":" not in head
 
 
-def _unknown(target: str | None, found: LoadedRun) -> str:
-    names = [*found.traces, *(trace.info.spec for trace in found.traces.values())]
-    there = close_to(target or "", names, otherwise=f"it has {', '.join(found.traces)}")
-    return f"{target!r} is not a folder, and not a target of {found.folder.path}; {there}"
+def _unknown(target: str | None, found: Run) -> str:
+    names = [*found.by_target, *(each.spec for each in found.targets)]
+    there = close_to(target or "", names, otherwise=f"it has {', '.join(found.by_target)}")
+    return f"{target!r} is not a folder, and not a target of {found.directory}; {there}"
 
 
-def _loaded(folder: Path) -> LoadedRun:
+def _loaded(folder: Path) -> Run:
     run = open_run(folder)
     reasons = cut_short(run)
     if reasons:
         raise TraceError(f"{folder}: nothing can be concluded from it: {'; '.join(reasons)}")
-    judged = read_baseline(folder) or ()
-    return LoadedRun(
-        folder=run.folder,
-        header=run.header,
-        scripts=read_scripts(run.folder),
-        traces={name: reported_by(trace, judged) for name, trace in read_traces(run.folder).items()},
-        judgements={(each.target, each.scenario_id): each for each in judged},
-    )
+    read_baseline(folder)
+    read_scripts(run.folder)
+    found = Run.load(run.path)
+    found.steps.read_all()
+    if found.damage:
+        raise TraceError("; ".join(found.steps.damage.values()))
+    return found
 
 
 def compare(
@@ -212,24 +209,20 @@ def compare(
         return found
     named = found.changes
     if named and before.oracle and after.oracle:
-        scripts = before.loaded.scripts
         causes = causes_of(
             {change.scenario_id: _steps_that_changed(change, before, after) for change in named},
-            scripts,
-            (before.oracle.info.profile, after.oracle.info.profile),
-            runs=dict.fromkeys(side.loaded.folder for side in (before, after)),
+            read_scripts(RunFolder(before.run.directory)),
+            (before.oracle.summary.profile, after.oracle.summary.profile),
+            runs=dict.fromkeys(RunFolder(side.run.directory) for side in (before, after)),
             progress=progress,
         )
-        named = tuple(
-            _explained(each, causes[each.scenario_id], scripts[each.scenario_id], before, after)
-            for each in named
-        )
+        named = tuple(_explained(each, causes[each.scenario_id], before, after) for each in named)
     return replace(found, changes=named, is_explained=True)
 
 
 def _steps_that_changed(change: ClientChange, before: ComparedTarget, after: ComparedTarget) -> Sequence[int]:
     """Return the steps that two targets answer differently, from a scenario's change on."""
-    answers = [seen_in(side.trace.events.get(change.scenario_id, ())) for side in (before, after)]
+    answers = [seen_in(side.events(change.scenario_id)) for side in (before, after)]
     steps = {step for step, *_ in unequal_places(*answers) if step > change.step}
     return (change.step, *sorted(steps))
 
@@ -237,7 +230,6 @@ def _steps_that_changed(change: ClientChange, before: ComparedTarget, after: Com
 def _explained(
     change: ClientChange,
     causes: Sequence[Cause],
-    script: Script,
     before: ComparedTarget,
     after: ComparedTarget,
 ) -> ClientChange:
@@ -250,7 +242,7 @@ def _explained(
         for step, names in further
         # A flaky change has no other cause.
         if not change.is_flaky
-        and (seen := change_of(script, before, after, since=step)) is not None
+        and (seen := change_of(before.run.scripts[change.scenario_id], before, after, since=step)) is not None
         and seen.step == step
     ]
     return replace(_with_cause(change, behaviours), also=tuple(later))

@@ -34,7 +34,7 @@ import pyarrow.json as pj  # type: ignore[import-untyped]  # likewise
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # likewise
 
 from harness.diff.model import Attempt, Difference, Judgement
-from harness.spark.rows import Answer, BrokerHeader, ClientVerdict, RunClause, TimedStep, Trace
+from harness.spark.rows import Answer, BrokerHeader, ClientVerdict, RunClause, Trace
 from harness.trace.clause import Clause
 from harness.trace.completeness import refuse_lost_events
 from harness.trace.events import ANSWER_KINDS, Event, EventKind, RunFooter, RunHeader, TraceHeader
@@ -121,7 +121,6 @@ KINDS: "Final[Mapping[str, type[DataclassInstance]]]" = {
     "headers": BrokerHeader,
     "events": Event,
     "traces": Trace,
-    "timed_steps": TimedStep,
     "judgements": Judgement,
     "attempts": Attempt,
     "differences": Difference,
@@ -357,7 +356,6 @@ def _fields(record: "DataclassInstance") -> dict[str, object]:
 
 
 _DIGEST_CHARACTERS: Final = 24
-_BOUNDS: Final = {"not_before_ms": "not before", "not_after_ms": "not after"}
 _REFUSED: Final = [EventKind.NOT_APPLICABLE.value, EventKind.HARNESS_ERROR.value]
 _READ: Final = [
     "scenario_id",
@@ -370,46 +368,34 @@ _READ: Final = [
     "api_version",
     "digest",
     "canonical",
-    "elapsed_ms",
 ]
 
-Bounds = Mapping[tuple[str, int], Sequence[tuple[str, float]]]
-"""By scenario and step: the kind and limit (ms) of each bound that the script sets there."""
+Conversations: TypeAlias = Mapping[str, tuple[Answer, ...]]
+"""The answers of conversations by their digests."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRows:
-    """The rows that are computed from a target's events."""
-
-    traces: tuple[Trace, ...]
-    """Without the oracles' conversations and the judgements, which `completed` adds."""
-    timed_steps: tuple[TimedStep, ...]
-    conversations: Mapping[str, tuple[Answer, ...]]
-    """By digest."""
-
-
-def rows_of(events: pa.Table, *, run_id: str, target: str, oracle: str | None, bounds: Bounds) -> RunRows:
-    """Summarise each conversation of a target.
+def rows_of(
+    events: pa.Table, *, run_id: str, target: str, oracle: str | None
+) -> tuple[Sequence[Trace], Conversations]:
+    """Summarise each conversation of a target; `completed` adds those of oracles and the judgements.
 
     Args:
         events: the columns of `Event`, all of this run and target, in any order.
         run_id: the run's id.
         target: the target's name.
         oracle: the name of the target's oracle.
-        bounds: the time bounds of the run's scripts.
     """
     traces: list[Trace] = []
-    timed: list[TimedStep] = []
     conversations: dict[str, tuple[Answer, ...]] = {}
     refused = _refused(events)
     by_scenario = {
-        scenario_id: [answer for _, answer in group]
+        scenario_id: tuple(answer for _, answer in group)
         for scenario_id, group in groupby(_answers(events), key=itemgetter(0))
     }
     for scenario_id, event_count in _event_counts(events).items():
-        answers = by_scenario.get(scenario_id, [])
-        digest = _digest([answer for answer, _ in answers])
-        conversations[digest] = tuple(answer for answer, _ in answers)
+        answers = by_scenario.get(scenario_id, ())
+        digest = _digest(answers)
+        conversations[digest] = answers
         traces.append(
             Trace(
                 run_id=run_id,
@@ -425,30 +411,7 @@ def rows_of(events: pa.Table, *, run_id: str, target: str, oracle: str | None, b
                 answer_count=len(answers),
             )
         )
-        timed += _timed_steps(traces[-1], answers, bounds)
-    return RunRows(traces=tuple(traces), timed_steps=tuple(timed), conversations=conversations)
-
-
-def _timed_steps(
-    trace: Trace, answers: Sequence[tuple[Answer, float | None]], bounds: Bounds
-) -> Iterator[TimedStep]:
-    for answer, elapsed_ms in answers:
-        if elapsed_ms is None or not _is_first_response(answer):
-            continue
-        for bound, limit_ms in bounds.get((trace.scenario_id, answer.step), ()):
-            yield TimedStep(
-                run_id=trace.run_id,
-                target=trace.target,
-                scenario_id=trace.scenario_id,
-                step=answer.step,
-                bound=bound,
-                limit_ms=limit_ms,
-                elapsed_ms=elapsed_ms,
-            )
-
-
-def _is_first_response(answer: Answer) -> bool:
-    return answer.kind == EventKind.RESPONSE and answer.occurrence == 0
+    return traces, conversations
 
 
 def completed(traces: Sequence[Trace], judgements: Sequence[Judgement]) -> tuple[Trace, ...]:
@@ -469,17 +432,6 @@ def completed(traces: Sequence[Trace], judgements: Sequence[Judgement]) -> tuple
     )
 
 
-def bounds_of(scripts: Mapping[str, object]) -> Bounds:
-    """Collect the bounds on the time of answers from scripts given as JSON data."""
-    return {
-        (scenario_id, index): found
-        for scenario_id, script in scripts.items()
-        if isinstance(script, dict)
-        for index, step in enumerate(script["steps"])
-        if (found := [(_BOUNDS[name], float(step[name])) for name in _BOUNDS if step.get(name) is not None])
-    }
-
-
 def _event_counts(events: pa.Table) -> dict[str, int]:
     counted = events.group_by("scenario_id").aggregate([("sequence", "count")]).sort_by("scenario_id")
     return dict(zip(counted["scenario_id"].to_pylist(), counted["sequence_count"].to_pylist(), strict=True))
@@ -491,8 +443,8 @@ def _refused(events: pa.Table) -> set[str]:
     return set(events["scenario_id"].filter(is_refusal).to_pylist())
 
 
-def _answers(events: pa.Table) -> Iterator[tuple[str, tuple[Answer, float | None]]]:
-    """Yield each answer with its scenario and its elapsed time, in the order of scenarios and steps.
+def _answers(events: pa.Table) -> Iterator[tuple[str, Answer]]:
+    """Yield each answer with its scenario, in the order of scenarios and steps.
 
     An answer's number is its place among the answers of its step, as in `harness.diff.alignment`.
     """
@@ -512,7 +464,7 @@ def _answers(events: pa.Table) -> Iterator[tuple[str, tuple[Answer, float | None
                 error_codes=_error_codes(row["canonical"]),
                 digest=row["digest"],
             )
-            yield scenario_id, (answer, row["elapsed_ms"])
+            yield scenario_id, answer
 
 
 @lru_cache(maxsize=65536)
@@ -589,22 +541,19 @@ def _add(folder: RunFolder, archive: Archive, clients: Sequence[ClientVerdict]) 
     judgements = _judgements(folder)
     headers: list[BrokerHeader] = []
     traces: list[Trace] = []
-    timed: list[TimedStep] = []
     conversations: dict[str, tuple[Answer, ...]] = {}
     name = volume_name(run.run_id, _stamp(folder))
     with VolumeWriter(archive.root, name) as writer:
-        for theirs, events, found in target_rows(folder, judgements):
+        for theirs, events, of_target, found in target_rows(folder, judgements):
             headers += theirs
-            traces += found.traces
-            timed += found.timed_steps
-            conversations |= found.conversations
+            traces += of_target
+            conversations |= found
             writer.write("events", events)
         records: Mapping[str, Sequence[DataclassInstance]] = {
             "runs": [run],
             "footers": [footer],
             "headers": headers,
             "traces": completed(traces, judgements),
-            "timed_steps": timed,
             "judgements": judgements,
             "attempts": read_records(Attempt, folder.attempts) if folder.attempts.exists() else (),
             "differences": read_records(Difference, folder.differences),
@@ -631,13 +580,12 @@ def _judgements(folder: RunFolder) -> Sequence[Judgement]:
 
 def target_rows(
     folder: RunFolder, judgements: Iterable[Judgement]
-) -> Iterator[tuple[Sequence[BrokerHeader], pa.Table, RunRows]]:
+) -> Iterator[tuple[Sequence[BrokerHeader], pa.Table, Sequence[Trace], Conversations]]:
     """Read each target's headers, the events that its results come from, and the rows computed from those.
 
     Raises:
         TraceError: a file of the run is missing or damaged.
     """
-    bounds = bounds_of(folder.read_scripts()) if folder.scripts_json.exists() else {}
     run_id = folder.read_run().run_id
     later: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
     for each in judgements:
@@ -645,8 +593,7 @@ def target_rows(
             later[each.target][each.attempt].append(each.scenario_id)
     for target in folder.targets():
         headers, events = _broker_headers(folder, target), _ruling_events(folder, target, later[target])
-        rows = rows_of(events, run_id=run_id, target=target, oracle=headers[0].oracle, bounds=bounds)
-        yield headers, events, rows
+        yield headers, events, *rows_of(events, run_id=run_id, target=target, oracle=headers[0].oracle)
 
 
 def _ruling_events(folder: RunFolder, target: str, later: Mapping[int, Sequence[str]]) -> pa.Table:

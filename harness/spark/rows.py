@@ -66,20 +66,6 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimedStep:
-    """The time of an answer for which a script sets a bound. Grain: run, target, scenario, step, bound."""
-
-    run_id: str
-    target: str
-    scenario_id: str
-    step: int
-    bound: str
-    """`not before` or `not after`."""
-    limit_ms: float
-    elapsed_ms: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ClientVerdict:
     """The result of one client script. Grain: run, target, library, script."""
 
@@ -312,20 +298,6 @@ class ClauseCoverage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerCoverage:
-    """The answers that scenarios of a clause received. Grain: clause, API, version, error code."""
-
-    clause: str
-    api: str
-    api_version: int
-    error_code: str
-    """Kafka's name; empty if an answer has no error code."""
-    scenario_count: int
-    target_count: int
-    answer_count: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorConfusion:
     """The count of a pair of oracle's and target's error codes. Grain: target, API, version, both lists."""
 
@@ -354,24 +326,6 @@ class LatencyQuantile:
     p95_ms: float
     p99_ms: float
     max_ms: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimingMargin:
-    """How far within its bound an answer came. Grain: target, scenario, step, bound."""
-
-    target: str
-    scenario_id: str
-    step: int
-    bound: str
-    """`not before` or `not after`."""
-    limit_ms: float
-    """The narrowest limit of all runs."""
-    answer_count: int
-    missed_count: int
-    least_margin_ms: float
-    """Negative if an answer was out of bounds."""
-    median_margin_ms: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,6 @@ from harness.spark.archive import (
 )
 from harness.spark.master import LOCAL_MASTER, SparkError
 from harness.spark.rows import (
-    AnswerCoverage,
     CauseAge,
     ClauseCoverage,
     ErrorConfusion,
@@ -45,7 +44,6 @@ from harness.spark.rows import (
     RunDelta,
     RunTotal,
     SlowScenario,
-    TimingMargin,
     VerdictCell,
 )
 from harness.spark.session import spark_session, unreadable_files
@@ -236,11 +234,6 @@ TREND_MARTS: Final[Mapping[str, Mart]] = {
         ("run_id", "clause", "target"),
         lambda of: trend_mart.clause_coverage(of["clauses"], of["headers"], of["judgements"]),
     ),
-    "answer_coverage": Mart(
-        AnswerCoverage,
-        ("clause", "api", "api_version", "error_code"),
-        lambda of: trend_mart.answer_coverage(of["traces"], of["conversations"], of["judgements"]),
-    ),
     "error_confusion": Mart(
         ErrorConfusion,
         ("target", "api", "api_version", "oracle_error_codes"),
@@ -248,11 +241,6 @@ TREND_MARTS: Final[Mapping[str, Mart]] = {
     ),
     "latency_quantiles": Mart(
         LatencyQuantile, ("target", "api", "api_version"), lambda of: trend_mart.latency_trend(of["events"])
-    ),
-    "timing_margins": Mart(
-        TimingMargin,
-        ("target", "scenario_id", "step", "bound"),
-        lambda of: trend_mart.timing_margins(of["timed_steps"]),
     ),
     "slowest_scenarios": Mart(
         SlowScenario, ("target", "place"), lambda of: trend_mart.slowest_scenarios(of["judgements"])

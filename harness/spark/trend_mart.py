@@ -20,7 +20,6 @@ from harness.diff.baseline import GOOD
 from harness.diff.target_pattern import REFERENCE
 from harness.spark.archive import column_names
 from harness.spark.rows import (
-    AnswerCoverage,
     CauseAge,
     ClauseCoverage,
     ErrorConfusion,
@@ -30,7 +29,6 @@ from harness.spark.rows import (
     RunDelta,
     RunTotal,
     SlowScenario,
-    TimingMargin,
     VerdictCell,
 )
 from harness.trace.clause import DECIDING, ClauseStatus
@@ -150,43 +148,6 @@ def error_confusion(traces: DataFrame, conversations: DataFrame) -> DataFrame:
     pairs = compared_pairs(traces).groupBy("target", *_PAIR).agg(sf.count("*").alias("pair_count"))
     confused = traces.sparkSession.sql(_ERROR_CONFUSION, pairs=pairs, conversations=conversations)
     return confused.select(*column_names(ErrorConfusion))
-
-
-def answer_coverage(traces: DataFrame, conversations: DataFrame, judgements: DataFrame) -> DataFrame:
-    """Count answers by the clauses that scenarios name. Grain and columns: `AnswerCoverage`."""
-    clauses = judgements.select("scenario_id", sf.explode("clauses").alias("clause")).distinct()
-    by_scenario = ["scenario_id", "target", "api", "api_version", "error_code"]
-    answered = (
-        traces.groupBy("scenario_id", "target", "conversation")
-        .agg(sf.count("*").alias("pair_count"))
-        .join(conversations, on="conversation", how="inner")
-        .select("scenario_id", "target", "pair_count", sf.explode("answers").alias("answer"))
-        .where(sf.col("answer.api").isNotNull())
-        .select(
-            "scenario_id",
-            "target",
-            "pair_count",
-            "answer.api",
-            "answer.api_version",
-            sf.explode(_or_unnamed("answer.error_codes")).alias("error_code"),
-        )
-        .groupBy(*by_scenario)
-        .agg(sf.sum("pair_count").alias("pair_count"))
-    )
-    return (
-        answered.join(clauses, on="scenario_id", how="inner")
-        .groupBy("clause", "api", "api_version", "error_code")
-        .agg(
-            sf.count_distinct("scenario_id").alias("scenario_count"),
-            sf.count_distinct("target").alias("target_count"),
-            sf.sum("pair_count").alias("answer_count"),
-        )
-        .select(*column_names(AnswerCoverage))
-    )
-
-
-def _or_unnamed(name: str) -> Column:
-    return sf.when(sf.size(name) > 0, sf.col(name)).otherwise(sf.array(sf.lit("")))
 
 
 _RESULT: Final = ["target", "scenario_id"]
@@ -618,23 +579,4 @@ def latency_trend(events: DataFrame) -> DataFrame:
             {name: sf.col("quantiles")[at] for at, name in enumerate(("p50_ms", "p95_ms", "p99_ms"))}
         )
         .select(*column_names(LatencyQuantile))
-    )
-
-
-def timing_margins(timed_steps: DataFrame) -> DataFrame:
-    """Compute how far within their bounds answers came. Grain and columns: `TimingMargin`."""
-    over = sf.col("elapsed_ms") - sf.col("limit_ms")
-    margin_ms = sf.when(sf.col("bound") == "not before", over).otherwise(-over)
-    narrowest = sf.when(sf.col("bound") == "not before", sf.max("limit_ms")).otherwise(sf.min("limit_ms"))
-    return (
-        timed_steps.withColumn("margin_ms", margin_ms)
-        .groupBy("target", "scenario_id", "step", "bound")
-        .agg(
-            narrowest.alias("limit_ms"),
-            sf.count("*").alias("answer_count"),
-            sf.count_if(sf.col("margin_ms") < 0).alias("missed_count"),
-            sf.min("margin_ms").alias("least_margin_ms"),
-            sf.percentile_approx("margin_ms", 0.5, _ACCURACY).alias("median_margin_ms"),
-        )
-        .select(*column_names(TimingMargin))
     )

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-from harness.diff.check import TargetTrace
-from harness.diff.judge import TargetInfo
 from harness.diff.model import Attribution, Judgement
 from harness.diff.target_pattern import is_reference
 from harness.report.model.comparison import (
@@ -19,7 +17,6 @@ from harness.report.model.comparison import (
     ClientChange,
     ComparedTarget,
     Comparison,
-    LoadedRun,
     change_of,
     compared,
 )
@@ -454,11 +451,11 @@ class Changes:
         )
 
     def _comparison(self, pair: tuple[str, str], found: Sequence[Change]) -> Comparison:
-        one, other = (replace(self.targets[name].side(), label=name) for name in pair)
+        one, other = (self.targets[name] for name in pair)
         same_count = len(one.ran & other.ran) - len(found)
         seen = [change.seen for change in found]
         made = compared(one, other, seen, common=self.run.scripts, same_count=same_count)
-        return replace(made, is_explained=True)
+        return replace(made, before=pair[0], after=pair[1], is_explained=True)
 
     def by_cause(self) -> Mapping[str, Sequence[int]]:
         """Count the changes of each cause for each step of `by_step`, the most frequent cause first."""
@@ -484,26 +481,10 @@ class Changes:
 
 def _compared_targets(run: Run) -> Mapping[str, ComparedTarget]:
     """Return the targets in the order in which the run names them, but for references."""
-    infos = [
-        TargetInfo(
-            run_id=each.run_id, target=each.target, spec=each.spec, profile=each.profile, oracle=each.oracle
-        )
-        for each in run.targets
-    ]
-    loaded = LoadedRun(
-        folder=RunFolder(run.directory),
-        header=run.header,
-        scripts={},
-        traces={
-            each.target: TargetTrace(info=each, events=run.steps.of_target(each.target)) for each in infos
-        },
-        judgements={(each.target, each.scenario_id): each for each in run.judgements},
-    )
-    named = [name for name in run.header.targets if name in run.by_target]
     return {
-        name: ComparedTarget(loaded=loaded, target=name)
-        for name in named
-        if not is_reference(run.target(name).spec)
+        name: ComparedTarget(run=run, target=name)
+        for name in run.header.targets
+        if name in run.by_target and not is_reference(run.target(name).spec)
     }
 
 

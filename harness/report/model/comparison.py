@@ -7,24 +7,22 @@ chance and both give a permitted answer, nothing has changed.
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 from harness.diff.alignment import AnswerPosition, aligned, answers_by_position
 from harness.diff.baseline import delta
-from harness.diff.check import TargetTrace
 from harness.diff.model import Judgement
 from harness.diff.paths import is_within, unequal_leaves, unindexed
 from harness.diff.raw_difference import leaf_text
 from harness.report.model.phrases import links_in
-from harness.report.model.run_data import ScriptPage
+from harness.report.model.run_data import Run, ScriptPage, TargetSummary
 from harness.results.client_impact import WAYS, Contrast, FieldChange, consequence, deviation
 from harness.results.status import ResultStatus, status_of
-from harness.results.stored_data import added_properties
-from harness.scenario.script import Script
 from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import COORDINATOR
 from harness.trace.embedded import canonical_fields
-from harness.trace.events import Event, EventKind, RunHeader
+from harness.trace.events import Event, EventKind
 from harness.trace.files import RunFolder
 from harness.trace.schema import parsed_json
 from harness.verdict import COMPARABLE, RIGHT
@@ -39,66 +37,58 @@ FLAKY: Final = "flaky"
 _API_ROW: Final = re.compile(r"api_keys\[(\d+)\]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedRun:
-    """A run with all its recorded data."""
-
-    folder: RunFolder
-    header: RunHeader
-    scripts: Mapping[str, Script]
-    traces: Mapping[str, TargetTrace]
-    judgements: Mapping[tuple[str, str], Judgement]
-    """By target and scenario id."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ComparedTarget:
     """A target of a run."""
 
-    loaded: LoadedRun
+    run: Run
     target: str
 
     @property
-    def trace(self) -> TargetTrace:
-        """The target's trace."""
-        return self.loaded.traces[self.target]
+    def summary(self) -> TargetSummary:
+        """What the target is."""
+        return self.run.target(self.target)
 
     @property
-    def oracle(self) -> TargetTrace | None:
-        """The trace of the target's oracle; a reference is its own oracle."""
-        return self.loaded.traces.get(self.trace.info.oracle or self.target)
+    def oracle(self) -> "ComparedTarget | None":
+        """The target's oracle, if the run has it; a reference is its own oracle."""
+        name = self.summary.oracle or self.target
+        return ComparedTarget(run=self.run, target=name) if name in self.run.by_target else None
 
     @property
     def label(self) -> str:
         """The target's spec, its profile if the spec does not say it, and the run's id, for people."""
-        info = self.trace.info
-        profile = "" if info.profile in info.spec else f", {info.profile}"
-        return f"{info.spec}{profile} (run {self.loaded.header.run_id})"
+        spec, profile = self.summary.spec, self.summary.profile
+        return f"{spec}{'' if profile in spec else f', {profile}'} (run {self.run.header.run_id})"
 
-    def judgement(self, scenario_id: str) -> Judgement | None:
-        """Return the judgement of a scenario, if it was judged."""
-        return self.loaded.judgements.get((self.target, scenario_id))
+    def events(self, scenario_id: str) -> Sequence[Event]:
+        """Return the events of the attempt that a scenario's result is from."""
+        self.run.steps.read_all()
+        return self.run.steps.ruling(self.target, scenario_id)
 
-    def side(self) -> "Side":
-        """Return what a comparison needs besides answers."""
-        info = self.trace.info
-        return Side(
-            label=self.label,
-            spec=info.spec,
-            profile=info.profile,
-            api_ranges=api_ranges(self.loaded.folder, self.target),
-            judgements={
-                name: each for (target, name), each in self.loaded.judgements.items() if target == self.target
-            },
+    @cached_property
+    def judgements(self) -> Mapping[str, Judgement]:
+        """The results by scenario id."""
+        return {each.scenario_id: each for each in self.run.judgements if each.target == self.target}
+
+    @cached_property
+    def ran(self) -> frozenset[str]:
+        """The scenarios that the target could run."""
+        return frozenset(name for name, each in self.judgements.items() if each.outcome in COMPARABLE)
+
+    @property
+    def behaviours(self) -> frozenset[str]:
+        """The named behaviours of the release that is its profile."""
+        return frozenset(each.name.lower() for each in reference_profile(self.summary.profile).behaviours)
+
+    @property
+    def api_ranges(self) -> Mapping[str, Sequence[int]]:
+        """The least and the greatest version that it advertises, by API."""
+        header = RunFolder(self.run.directory).read_headers(self.target)[0]
+        found: Mapping[str, Sequence[int]] = parsed_json(
+            header.api_ranges, where=f"API versions of {self.target}"
         )
-
-
-def api_ranges(folder: RunFolder, target: str) -> Mapping[str, Sequence[int]]:
-    """Return the least and the greatest version that a target advertises, by API."""
-    found: Mapping[str, Sequence[int]] = parsed_json(
-        folder.read_headers(target)[0].api_ranges, where=f"API versions of {target}"
-    )
-    return found
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,52 +210,34 @@ class Comparison:
     """By scenario id: properties that brokers had in either run but the scenario did not ask for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
-    """What a comparison needs of a target besides its answers."""
-
-    label: str
-    spec: str
-    profile: str
-    api_ranges: Mapping[str, Sequence[int]]
-    judgements: Mapping[str, Judgement]
-    """By scenario id."""
-
-    @property
-    def ran(self) -> frozenset[str]:
-        """The scenarios that the target could run."""
-        return frozenset(name for name, each in self.judgements.items() if each.outcome in COMPARABLE)
-
-    @property
-    def behaviours(self) -> frozenset[str]:
-        """The named behaviours of the release that is its profile."""
-        return frozenset(each.name.lower() for each in reference_profile(self.profile).behaviours)
-
-
 def changes(before: ComparedTarget, after: ComparedTarget) -> Comparison:
     """Compare two targets, scenario by scenario; causes are not looked for."""
-    scripts = before.loaded.scripts
-    common = {name for name in scripts if name in after.loaded.scripts}
-    rewritten = {name for name in common if scripts[name].digest() != after.loaded.scripts[name].digest()}
-    one, other = before.side(), after.side()
-    both = [name for name in scripts if name in (one.ran & other.ran & common) - rewritten]
+    scripts = before.run.scripts
+    common = {name for name in scripts if name in after.run.scripts}
+    rewritten = {name for name in common if before.run.sources[name] != after.run.sources[name]}
+    both = [name for name in scripts if name in (before.ran & after.ran & common) - rewritten]
     found = [change for name in both if (change := change_of(scripts[name], before, after)) is not None]
     is_judgement = is_measure_of(before, after)
     return replace(
-        compared(one, other, found, common=common, same_count=len(both) - len(found)),
-        only_after=tuple(sorted(other.ran - common)),
-        only_before=tuple(sorted(one.ran - common)),
+        compared(before, after, found, common=common, same_count=len(both) - len(found)),
+        only_after=tuple(sorted(after.ran - common)),
+        only_before=tuple(sorted(before.ran - common)),
         rewritten=tuple(sorted(rewritten)),
         is_judgement=is_judgement,
         specs=tuple(
-            dict.fromkeys(side.trace.info.spec for side in ((after,) if is_judgement else (before, after)))
+            dict.fromkeys(side.summary.spec for side in ((after,) if is_judgement else (before, after)))
         ),
         added=_added(before, after),
     )
 
 
 def compared(
-    before: Side, after: Side, found: Sequence[ClientChange], *, common: Collection[str], same_count: int
+    before: ComparedTarget,
+    after: ComparedTarget,
+    found: Sequence[ClientChange],
+    *,
+    common: Collection[str],
+    same_count: int,
 ) -> Comparison:
     """Return the comparison of two sides whose changes are known.
 
@@ -279,7 +251,7 @@ def compared(
     return Comparison(
         before=before.label,
         after=after.label,
-        profiles=(before.profile, after.profile),
+        profiles=(before.summary.profile, after.summary.profile),
         changes=tuple(sorted(found, key=lambda change: (change.api, change.scenario_id))),
         same_count=same_count,
         newly_run=_left_out((after.ran - before.ran).intersection(common), before),
@@ -287,7 +259,7 @@ def compared(
         gained=after.behaviours - before.behaviours,
         lost=before.behaviours - after.behaviours,
         api_ranges=(before.api_ranges, after.api_ranges),
-        specs=(before.spec, after.spec),
+        specs=(before.summary.spec, after.summary.spec),
     )
 
 
@@ -295,7 +267,7 @@ def _added(before: ComparedTarget, after: ComparedTarget) -> Mapping[str, Mappin
     """Return, by scenario id, properties that brokers of either side had but the scenario did not ask for."""
     found: dict[str, dict[str, str]] = {}
     for side in (before, after):
-        for (target, scenario_id), added in added_properties(side.loaded.folder).items():
+        for (target, scenario_id), added in side.run.added.items():
             if target == side.target:
                 found.setdefault(scenario_id, {}).update(added)
     return found
@@ -303,10 +275,10 @@ def _added(before: ComparedTarget, after: ComparedTarget) -> Mapping[str, Mappin
 
 def is_measure_of(before: ComparedTarget, after: ComparedTarget) -> bool:
     """Return whether a target is compared with its own reference."""
-    return before.loaded is after.loaded and before.target == after.trace.info.oracle
+    return before.run is after.run and before.target == after.summary.oracle
 
 
-def _left_out(names: Collection[str], side: Side) -> tuple[LeftOut, ...]:
+def _left_out(names: Collection[str], side: ComparedTarget) -> tuple[LeftOut, ...]:
     """Return the reasons why some scenarios could not run on a side, the most frequent first."""
     found: dict[str, list[str]] = {}
     for name in sorted(names):
@@ -334,10 +306,10 @@ class _ChangedAnswer:
 
 
 def change_of(
-    script: Script | ScriptPage, before: ComparedTarget, after: ComparedTarget, *, since: int = 0
+    script: ScriptPage, before: ComparedTarget, after: ComparedTarget, *, since: int = 0
 ) -> ClientChange | None:
     """Return what changed in a scenario from a given step on; None if nothing did."""
-    judged = before.judgement(script.id), after.judgement(script.id)
+    judged = before.judgements.get(script.id), after.judgements.get(script.id)
     assert judged[0] is not None
     assert judged[1] is not None
     are_right = {judged[0].outcome, judged[1].outcome} <= RIGHT
@@ -350,7 +322,7 @@ def change_of(
 
 
 def _reported(
-    script: Script | ScriptPage, places: Sequence[_ChangedAnswer], before: Judgement, after: Judgement
+    script: ScriptPage, places: Sequence[_ChangedAnswer], before: Judgement, after: Judgement
 ) -> ClientChange:
     first = places[0]
     return ClientChange(
@@ -385,7 +357,7 @@ def _places(
     after: ComparedTarget,
     chance: Mapping[AnswerPosition, Sequence[str]],
 ) -> Iterator[_ChangedAnswer]:
-    sides = [side.trace.events.get(scenario_id, ()) for side in (before, after)]
+    sides = [side.events(scenario_id) for side in (before, after)]
     for pair in aligned(*sides):
         if pair.answer is None or pair.is_equal:
             continue
@@ -433,7 +405,7 @@ def _left_to_chance(
     for side in (before, after):
         if side.oracle is None:
             continue
-        for position, event in answers_by_position(side.oracle.events.get(scenario_id, ())).items():
+        for position, event in answers_by_position(side.oracle.events(scenario_id)).items():
             for declared in parsed_json(event.permitted or "[]", where=f"`permitted` of {scenario_id}"):
                 found.setdefault(position, []).append(unindexed(declared["field"]))
     return found

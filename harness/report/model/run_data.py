@@ -266,7 +266,7 @@ class StepTable:
         """Return a target's events of the attempts that results come from, by scenario id."""
         self.read_all()
         assert self._traces is not None
-        return {scenario_id: self._ruling(target, scenario_id) for scenario_id in self._traces[target]}
+        return {scenario_id: self.ruling(target, scenario_id) for scenario_id in self._traces[target]}
 
     def events(self) -> Iterator[Event]:
         """Yield the events of the attempts that results come from."""
@@ -292,7 +292,7 @@ class StepTable:
     def _aligned(self, scenario_id: str) -> Iterator[tuple[str, Sequence[AlignedEvents]]]:
         """Yield each target with its events beside its oracle's; without those on whose side nothing is."""
         for target, oracle in self._oracles.items():
-            events = self._ruling(target, scenario_id)
+            events = self.ruling(target, scenario_id)
             others = () if oracle is None else self._first(oracle, scenario_id)
             if events or others:
                 yield target, tuple(aligned(events, others))
@@ -302,7 +302,8 @@ class StepTable:
         """The oracles of the targets."""
         return {name: self._folder.read_headers(name)[0].oracle for name in self._folder.targets()}
 
-    def _ruling(self, target: str, scenario_id: str) -> Sequence[Event]:
+    def ruling(self, target: str, scenario_id: str) -> Sequence[Event]:
+        """Return a scenario's events of the attempt that its result is from."""
         number = self._attempts.get((target, scenario_id), 1)
         name = target if number == 1 else attempt_name(target, number)
         return self._first(name, scenario_id)

@@ -43,7 +43,6 @@ def test_a_packed_run_has_all_its_records(tmp_path: Path) -> None:
         "headers": 2,
         "events": 12,
         "traces": 4,
-        "timed_steps": 2,
         "judgements": 4,
         "attempts": 0,
         "differences": 0,

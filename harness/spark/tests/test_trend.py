@@ -159,24 +159,6 @@ def test_errors_that_took_the_place_of_others_are_counted(spark: SparkSession, s
     }
 
 
-def test_answers_are_counted_by_clause_version_and_error(spark: SparkSession, small: Archive) -> None:
-    found = {
-        (row["clause"], row["api_version"], row["error_code"]): (row["scenario_count"], row["answer_count"])
-        for row in table(spark, small, "answer_coverage")
-    }
-
-    assert found == {("HB-01", 4, "NONE"): (2, 11), ("HB-01", 4, "UNKNOWN_MEMBER_ID"): (1, 1)}
-
-
-def test_a_bound_is_reported_with_its_narrowest_margin(spark: SparkSession, small: Archive) -> None:
-    margins = {
-        row["target"]: (row["limit_ms"], row["least_margin_ms"], row["missed_count"])
-        for row in table(spark, small, "timing_margins")
-    }
-
-    assert margins == {"kafka-3.9.2": (10.0, 8.0, 0), "reference": (10.0, 8.0, 0)}
-
-
 @pytest.mark.parametrize(
     ("before", "after", "delta"),
     [
