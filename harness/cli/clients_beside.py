@@ -20,7 +20,7 @@ from harness.report.model.clients import brief_text
 from harness.report.render import render_all
 from harness.report.site.clients_soak import soak_exit_code
 from harness.report.site.tap_page import tap_site
-from harness.results.client_judgements import client_verdicts
+from harness.results.client_judgements import archived_clients
 from harness.results.client_results import clients_folder, load_clients
 from harness.results.status import ExitCode
 from harness.results.stored_data import is_clients_folder, open_folder, run_kind
@@ -136,7 +136,7 @@ def _archive_again(folder: RunFolder) -> None:
 
     archive = Archive(root=root)
     if folder.read_run().run_id in archive.run_ids():
-        pack([folder], archive, clients_of=client_verdicts)
+        pack([folder], archive, clients_of=archived_clients)
 
 
 def report_of_other_kind(run_dir: Path, writer: Writer) -> ExitCode | None:

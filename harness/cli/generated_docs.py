@@ -17,7 +17,6 @@ from harness.runner.watcher import Unwatched
 from harness.scenario.behaviours import load_behaviours
 from harness.scenario.registry import collect
 from harness.scenario.script_schema import script_schema
-from harness.spark.rows import ClientVerdict
 from harness.targets.reference.behaviours import behaviour_sheets, behaviours_page
 from harness.targets.reference.consumer_response_matrix import consumer_response_matrix_page
 from harness.targets.reference.response_matrix import response_matrix_page
@@ -71,7 +70,6 @@ SCHEMAS: Final = (
     _of_record("difference", Difference, "each line of `record/differences.jsonl.zst`"),
     _of_record("attempt", Attempt, "each line of `record/attempts.jsonl.zst`"),
     _of_record("attribution", Attribution, "each line of `record/attributions.jsonl.zst`"),
-    _of_record("client-verdict", ClientVerdict, "each row of `client_verdicts` in an archive of runs"),
 )
 """The published schemas, in the order in which a run writes the data."""
 

@@ -7,7 +7,7 @@ import typer
 
 from harness.cli.errors import ends_with_exit_code
 from harness.report.site.run_site import render_trend
-from harness.results.client_judgements import client_verdicts
+from harness.results.client_judgements import archived_clients
 from harness.results.status import ExitCode
 from harness.results.stored_data import open_folder
 from harness.spark.archive import Archive, pack
@@ -40,7 +40,7 @@ def trend(
     with ProgressDisplay(writer) as display:
         tell = display.teller("trend")
         if folders:
-            pack(folders, kept, clients_of=client_verdicts, progress=tell)
+            pack(folders, kept, clients_of=archived_clients, progress=tell)
         kept.check(run_ids or kept.run_ids())
         counts = build_trend(kept, out, run_ids=run_ids, master=spark_master, progress=tell)
         page = render_trend(out)

@@ -7,7 +7,7 @@ from typing import Final
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # Arrow has no annotations
 
 from harness.report.model.trend import PAGE_TABLES, RUN_COUNT_MAX, TREND_FOLDER
-from harness.results.client_judgements import client_verdicts
+from harness.results.client_judgements import archived_clients
 from harness.spark.archive import Archive, ArchiveError, naming_damage, pack
 from harness.spark.trend import TREND_MARTS, build_trend
 from harness.targets.base.interface import Lasting
@@ -39,7 +39,7 @@ def archive_and_build_trend(
     if folder.read_footer() is None:
         return
     try:
-        pack([folder], archive, clients_of=client_verdicts, progress=progress)
+        pack([folder], archive, clients_of=archived_clients, progress=progress)
         run_ids = newest_up_to(folder.read_run().run_id, archive)
         archive.check(run_ids)
         build_trend(archive, trend, marts=_MARTS, run_ids=run_ids, master=master, progress=progress)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import date
 from hashlib import sha256
 from pathlib import Path
@@ -26,7 +26,7 @@ from harness.results.client_results import (
 )
 from harness.results.replay_results import ReplayFinding
 from harness.results.status import ResultStatus
-from harness.spark.rows import ClientVerdict
+from harness.spark.rows import OF_LIBRARY, BrokerHeader
 from harness.trace.files import RunFolder
 from harness.verdict import Expectation, Outcome
 
@@ -216,8 +216,8 @@ def replay_place(finding: ReplayFinding) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def client_verdicts(folder: RunFolder) -> tuple[ClientVerdict, ...]:
-    """Read the results of a run's client scripts; none if it has no scripts, or they were cut short.
+def archived_clients(folder: RunFolder) -> tuple[Sequence[BrokerHeader], Sequence[Judgement]]:
+    """Return the targets with libraries of a run's client scripts, and their results, for an archive.
 
     Raises:
         ReportError: a file of the scripts is missing or damaged.
@@ -225,42 +225,21 @@ def client_verdicts(folder: RunFolder) -> tuple[ClientVerdict, ...]:
     """
     found = clients_folder(folder.path)
     if found is None:
-        return ()
-    run_id, clients = folder.read_run().run_id, load_clients(found)
-    scripts_digest = _digest([_reported(each) for _, each in sorted(clients.scripts.items())])
-    return tuple(_verdict(run_id, clients, each, scripts_digest) for each in clients.results)
-
-
-def _verdict(run_id: str, run: ClientsRun, result: ClientResult, scripts_digest: str) -> ClientVerdict:
-    record = run.references[result.target]
-    (judgement,) = client_judgements(replace(run, results=(result,)))
-    return ClientVerdict(
-        run_id=run_id,
-        target=record.name,
-        library=result.library,
-        library_version=run.libraries[result.library],
-        script_id=result.script_id,
-        title=judgement.title,
-        outcome=judgement.outcome,
-        expectation=judgement.expectation,
-        reason=judgement.reason,
-        signature=judgement.signature,
-        first_step=judgement.first_step,
-        mismatch_count=len(result.mismatches),
-        difference_count=len(result.differences),
-        violation_count=violation_count(result),
-        replay_count=len(result.replays),
-        compared=result.compared,
-        duration_ms=judgement.duration_ms,
-        spec=record.spec,
-        profile=record.profile,
-        implementation=record.implementation,
-        broker_config=record.broker_config,
-        scripts_digest=scripts_digest,
-        confirmation=judgement.confirmation,
-        shown_count=judgement.shown_count,
-        attempt_count=judgement.attempt_count,
-    )
+        return (), ()
+    run_id, run = folder.read_run().run_id, load_clients(found)
+    judgements = tuple(replace(each, run_id=run_id) for each in client_judgements(run))
+    scripts = [_reported(each) for _, each in sorted(run.scripts.items())]
+    headers = [
+        BrokerHeader(
+            **asdict(record)
+            | {"run_id": run_id, "target": name, "config_digest": _digest([*scripts, version])},
+            broker_ordinal=OF_LIBRARY,
+        )
+        for record in run.targets
+        for library, version in run.libraries.items()
+        if (name := column_name(record.name, library)) in {each.target for each in judgements}
+    ]
+    return headers, judgements
 
 
 def _reported(script: ClientScriptData) -> Sequence[object]:

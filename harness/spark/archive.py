@@ -2,8 +2,7 @@
 
     runs/_volumes.json              the valid volumes, and the runs in each
     runs/KIND/VOLUME.parquet        RunHeader, Event, Trace, Judgement …: one kind of record of some runs
-    runs/attempts/…, runs/client_verdicts/…
-                                    likewise, only for volumes with such records; older archives have none
+    runs/attempts/…                 likewise, only for volumes with such records; older archives have none
     runs/conversations/NAME.parquet the answers of each conversation, by its digest
 
 A run is first stored as its own volume. Many such volumes are merged into one, because readers pay for files,
@@ -34,7 +33,7 @@ import pyarrow.json as pj  # type: ignore[import-untyped]  # likewise
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # likewise
 
 from harness.diff.model import Attempt, Difference, Judgement
-from harness.spark.rows import Answer, BrokerHeader, ClientVerdict, RunClause, Trace
+from harness.spark.rows import Answer, BrokerHeader, RunClause, Trace
 from harness.trace.clause import Clause
 from harness.trace.completeness import refuse_lost_events
 from harness.trace.events import ANSWER_KINDS, Event, EventKind, RunFooter, RunHeader, TraceHeader
@@ -125,10 +124,9 @@ KINDS: "Final[Mapping[str, type[DataclassInstance]]]" = {
     "attempts": Attempt,
     "differences": Difference,
     "clauses": RunClause,
-    "client_verdicts": ClientVerdict,
 }
 """Record classes by the name of their folder."""
-RARE: Final = frozenset({"attempts", "client_verdicts"})
+RARE: Final = frozenset({"attempts"})
 """Kinds of which most runs have no record; a volume without such records has no file for them."""
 
 CONVERSATION_SCHEMA: Final = pa.schema(
@@ -493,8 +491,8 @@ def _digest(answers: Sequence[Answer]) -> str:
     return sha256(json.dumps(parts).encode()).hexdigest()[:_DIGEST_CHARACTERS]
 
 
-ClientsOf: TypeAlias = Callable[[RunFolder], Sequence[ClientVerdict]]
-"""Reads the results of a run's client scripts, whose files belong to a layer above this one."""
+ClientsOf: TypeAlias = Callable[[RunFolder], tuple[Sequence[BrokerHeader], Sequence[Judgement]]]
+"""Reads targets and results of a run's client scripts, whose files belong to a layer above this one."""
 _CLIENTS_JUDGED: Final = ("clients", "record", "judgement.json.zst")
 """The path, inside a run's folder, of the file that client scripts write last."""
 
@@ -524,13 +522,15 @@ def pack(
             if not archive.contains(run_id, _stamp(folder)):
                 if progress is not None:
                     progress(f"packing {run_id}")
-                _add(folder, archive, clients_of(folder))
+                _add(folder, archive, *clients_of(folder))
                 count += 1
         archive.merge()
     return count
 
 
-def _add(folder: RunFolder, archive: Archive, clients: Sequence[ClientVerdict]) -> None:
+def _add(
+    folder: RunFolder, archive: Archive, libraries: Sequence[BrokerHeader], clients: Sequence[Judgement]
+) -> None:
     run = folder.read_run()
     footer = folder.read_footer()
     if footer is None:
@@ -539,7 +539,7 @@ def _add(folder: RunFolder, archive: Archive, clients: Sequence[ClientVerdict]) 
     if not folder.judgements.exists():
         raise TraceError(f"{folder.path}: the run was not judged; `kafka-conformance report` does that")
     judgements = _judgements(folder)
-    headers: list[BrokerHeader] = []
+    headers = list(libraries)
     traces: list[Trace] = []
     conversations: dict[str, tuple[Answer, ...]] = {}
     name = volume_name(run.run_id, _stamp(folder))
@@ -554,11 +554,10 @@ def _add(folder: RunFolder, archive: Archive, clients: Sequence[ClientVerdict]) 
             "footers": [footer],
             "headers": headers,
             "traces": completed(traces, judgements),
-            "judgements": judgements,
+            "judgements": (*judgements, *clients),
             "attempts": read_records(Attempt, folder.attempts) if folder.attempts.exists() else (),
             "differences": read_records(Difference, folder.differences),
             "clauses": _run_clauses(folder),
-            "client_verdicts": clients,
         }
         for kind, found_records in records.items():
             writer.write(kind, arrow_table(KINDS[kind], found_records))

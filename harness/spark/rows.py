@@ -5,10 +5,11 @@ from typing import Final
 
 from harness.trace.clause import Clause
 from harness.trace.events import TraceHeader
-from harness.verdict import Confirmation
 
 ARCHIVE: Final = "runs"
 """Name of the archive's folder, beside those of the runs."""
+OF_LIBRARY: Final = -1
+"""The ordinal of a target with a library; its `config_digest` is of the scripts and the library's version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +17,7 @@ class BrokerHeader(TraceHeader):
     """A trace header and its ordinal among its target's headers. Grain: run, target, broker configuration."""
 
     broker_ordinal: int
-    """From 0, in the order in which the brokers were started."""
+    """From 0, in the order in which the brokers were started; or `OF_LIBRARY`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,55 +64,6 @@ class Answer:
     error_codes: tuple[str, ...]
     """Every distinct `error_code` in the answer, at any depth; Kafka's names in alphabetical order."""
     digest: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientVerdict:
-    """The result of one client script. Grain: run, target, library, script."""
-
-    run_id: str
-    """The id of the run of wire suites whose folder contains the scripts' folder."""
-    target: str
-    library: str
-    library_version: str
-    script_id: str
-    title: str
-    """The script's sentence."""
-    outcome: str
-    """A `harness.verdict.Outcome`."""
-    expectation: str
-    """A `harness.verdict.Expectation`."""
-    reason: str
-    """An expectation entry's reason; else the first departure, or why the script did not run to its end."""
-    signature: str | None
-    """Hash of script, library and first departure, without what varies by chance: equal in every run."""
-    first_step: int | None
-    """None if nothing departs, or if the departure was found in the recorded bytes."""
-    mismatch_count: int
-    """Departures from what the script expects."""
-    difference_count: int
-    """Departures from the reference."""
-    violation_count: int
-    """Invariants that the coordinator broke."""
-    replay_count: int
-    """Answers in which the reference differs when the conversation is replayed to it."""
-    compared: str
-    """The reference that the result was compared with, or `not compared: …`."""
-    duration_ms: float
-    spec: str
-    """The target's, as are the next three fields."""
-    profile: str
-    implementation: str
-    broker_config: str
-    """Kafka properties, JSON."""
-    scripts_digest: str
-    """Digest of all scripts that the run chose; equal if the clients got the same scripts."""
-    confirmation: str = Confirmation.NOT_REPEATED.value
-    """A `harness.verdict.Confirmation`."""
-    shown_count: int = 1
-    """The number of attempts in which the result occurred."""
-    attempt_count: int = 1
-    """The number of attempts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

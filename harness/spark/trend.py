@@ -22,9 +22,9 @@ from harness.spark.archive import (
     CONVERSATION_SCHEMA,
     CONVERSATIONS,
     KINDS,
-    RARE,
     Archive,
     arrow_schema,
+    column_names,
     completed_table,
     damaged_archive,
 )
@@ -62,28 +62,20 @@ class Archived:
         self._spark = spark
         self._archive = archive
         self._run_ids = run_ids
-        self._frames: dict[str, DataFrame | None] = {}
+        self._frames: dict[str, DataFrame] = {}
         self._lock = Lock()
 
     def __getitem__(self, kind: str) -> DataFrame:
         """Return the records of a kind, by the name of its folder; conversations are those of all runs."""
-        found = self.get(kind)
-        assert found is not None, "only rare kinds may be missing"
-        return found
-
-    def get(self, kind: str) -> DataFrame | None:
-        """Return the records of a kind; None if it is rare and no run has any, so that no work is done."""
         with self._lock:
             if kind not in self._frames:
                 self._frames[kind] = self._read(kind)
             return self._frames[kind]
 
-    def _read(self, kind: str) -> DataFrame | None:
+    def _read(self, kind: str) -> DataFrame:
         if kind == CONVERSATIONS:
             return self._parquet(self._archive.conversation_files(), CONVERSATION_SCHEMA)
         files = self._archive.files(kind, self._run_ids)
-        if kind in RARE and not files:
-            return None
         if kind == "runs":
             return self._runs(files)
         frame = self._parquet(files, arrow_schema(KINDS[kind]))
@@ -183,12 +175,11 @@ _BYTES_IN_PART: Final = PARTITION_BYTES // 4
 
 def results(of: Archived) -> DataFrame:
     """Return the results of scenarios, and of client scripts if runs have any. Grain: as `VerdictCell`."""
-    return trend_mart.results(of["judgements"], of.get("client_verdicts"))
+    return of["judgements"].select(*column_names(VerdictCell))
 
 
 def _successions(of: Archived) -> DataFrame:
-    driven = trend_mart.driven(of["runs"], of["headers"], of.get("client_verdicts"))
-    return trend_mart.successions(driven, results(of))
+    return trend_mart.successions(trend_mart.driven(of["runs"], of["headers"]), results(of))
 
 
 TREND_MARTS: Final[Mapping[str, Mart]] = {

@@ -3,7 +3,7 @@
 Runs are ordered by start time. A target's runs are those that included it; "the previous run" always means
 the previous run *of that target*. No verdict is computed here; the checker's verdicts are put in sequence.
 
-Scenarios and client scripts are one kind of result (`results`), with the names that gate, JUnit and Allure
+Scenarios and client scripts are one kind of result, with the names that gate, JUnit and Allure
 use: for client scripts, the target's name includes the library (`kafka-3.9.2, kafka-python`).
 
 Whole conversations are compared by digest. First differences examine answers only where two digests differ.
@@ -29,7 +29,6 @@ from harness.spark.rows import (
     RunDelta,
     RunTotal,
     SlowScenario,
-    VerdictCell,
 )
 from harness.trace.clause import DECIDING, ClauseStatus
 from harness.trace.events import EventKind
@@ -152,10 +151,8 @@ def error_confusion(traces: DataFrame, conversations: DataFrame) -> DataFrame:
 
 _RESULT: Final = ["target", "scenario_id"]
 _REPEATED: Final = ["expectation", "confirmation", "shown_count", "attempt_count"]
-_OF_TARGET: Final = ["spec", "profile", "implementation", "broker_config"]
+_OF_TARGET: Final = ["spec", "profile", "implementation", "broker_config", "config_digest"]
 _OF_RUN: Final = ["harness_version", "harness_commit"]
-_OF_CLIENTS: Final = ["scripts_digest", "library_version"]
-_FOUND: Final = ["mismatch_count", "difference_count", "violation_count", "replay_count"]
 _SLOWEST: Final = 50
 _VERSION: Final = r"\d+(?:\.\d+)+"
 _CAUSE: Final = ["cause", "api", "difference_class"]
@@ -193,27 +190,6 @@ def is_flaky() -> Column:
     return is_unexpected & (sf.col("confirmation") == Confirmation.FLAKY.value)
 
 
-def results(judgements: DataFrame, clients: DataFrame | None) -> DataFrame:
-    """Return the results of all runs, of scenarios and of client scripts. Grain and columns: `VerdictCell`.
-
-    Args:
-        judgements: the judgements of scenarios.
-        clients: the results of client scripts, if there are any.
-    """
-    cells = judgements.select(*column_names(VerdictCell))
-    if clients is None:
-        return cells
-    found = sum((sf.col(name) for name in _FOUND[1:]), start=sf.col(_FOUND[0]))
-    of_clients = clients.withColumns(
-        {"target": _with_library(), "scenario_id": sf.col("script_id"), "difference_count": found}
-    )
-    return cells.unionByName(of_clients.select(*column_names(VerdictCell)))
-
-
-def _with_library() -> Column:
-    return sf.concat_ws(", ", "target", "library")
-
-
 def run_totals(runs: DataFrame, footers: DataFrame, results: DataFrame) -> DataFrame:
     """Count each target's outcomes in each run. Grain and columns: `RunTotal`."""
     return (
@@ -235,34 +211,24 @@ def _count_of(column: str, value: Outcome | Expectation) -> Column:
     return sf.count_if(sf.col(column) == value.value).alias(value.name.lower())
 
 
-def driven(runs: DataFrame, headers: DataFrame, clients: DataFrame | None) -> DataFrame:
+def driven(runs: DataFrame, headers: DataFrame) -> DataFrame:
     """List the circumstances in which targets, and libraries on them, were run. Grain: run, target, measure.
 
     Runs that compare a target with another target form a series of their own, by `measure`: they say nothing
     about the target's differences from the reference.
     """
     measure = sf.when(~is_reference("oracle"), sf.col("oracle")).alias("measure")
-    targets = headers.where(sf.col("broker_ordinal") == 0).select("run_id", "target", measure, *_OF_TARGET)
-    found = _in_runs(targets, runs, ["scenario_digest", *_OF_RUN, *_OF_TARGET])
-    if clients is None:
-        return found
-    libraries = (
-        clients.withColumn("target", _with_library())
-        .groupBy("run_id", "target")
-        .agg(*[sf.any_value(name).alias(name) for name in (*_OF_CLIENTS, *_OF_TARGET)])
-        .withColumn("measure", sf.lit(None).cast("string"))
+    # Client scripts have a digest of their own, whatever scenarios ran beside them.
+    scripts = sf.when(sf.col("broker_ordinal") == 0, sf.col("scenario_digest")).alias("scripts")
+    targets = headers.where(sf.col("broker_ordinal") <= 0).select(
+        "run_id", "target", "broker_ordinal", measure, *_OF_TARGET
     )
-    return found.unionByName(_in_runs(libraries, runs, [*_OF_CLIENTS, *_OF_RUN, *_OF_TARGET]))
-
-
-def _in_runs(targets: DataFrame, runs: DataFrame, circumstances: Sequence[str]) -> DataFrame:
-    """Join targets with their runs. Columns: run, target, measure, start time, circumstances."""
     return targets.join(runs, on="run_id", how="inner").select(
         "run_id",
         "target",
         "measure",
         "started_at",
-        sf.to_json(sf.struct(*circumstances)).alias("circumstances"),
+        sf.to_json(sf.struct(scripts, *_OF_RUN, *_OF_TARGET)).alias("circumstances"),
     )
 
 
@@ -501,10 +467,11 @@ def _first_changes(newest: DataFrame) -> DataFrame:
 
 
 def slowest_scenarios(judgements: DataFrame) -> DataFrame:
-    """Find each target's slowest scenarios. Grain and columns: `SlowScenario`."""
+    """Find each target's slowest scenarios, without client scripts. Grain and columns: `SlowScenario`."""
     slowest_first = Window.partitionBy("target").orderBy(sf.desc("median_ms"), "scenario_id")
     return (
-        judgements.groupBy(*_RESULT)
+        judgements.where(~sf.col("target").contains(", "))
+        .groupBy(*_RESULT)
         .agg(
             sf.count("*").alias("run_count"),
             sf.percentile_approx("duration_ms", 0.5, _ACCURACY).alias("median_ms"),

@@ -9,7 +9,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from harness.diff.model import Difference, Judgement
-from harness.results.client_judgements import client_verdicts
+from harness.results.client_judgements import archived_clients
 from harness.spark.archive import Archive, pack
 from harness.spark.trend import TREND_MARTS, Archived
 from harness.tests.made_events import ANSWER, JUDGEMENT, RUN
@@ -85,7 +85,7 @@ def changed(step: int, scenario_id: str = ANSWER.scenario_id) -> tuple[Event, ..
 
 def packed(tmp_path: Path, *folders: RunFolder) -> Archive:
     archive = Archive(root=tmp_path / "archive")
-    pack(folders, archive, clients_of=client_verdicts)
+    pack(folders, archive, clients_of=archived_clients)
     return archive
 
 

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from harness.orchestration import reporting
 from harness.orchestration.reporting import archive_and_build_trend
 from harness.report.model.trend import TREND_FOLDER
-from harness.results.client_judgements import client_verdicts
+from harness.results.client_judgements import archived_clients
 from harness.spark.archive import KINDS, Archive, ArchiveError, pack
 from harness.spark.trend import build_trend
 from harness.tests.completed_runs import completed_run
@@ -27,7 +27,7 @@ def _archived(tmp_path: Path) -> tuple[RunFolder, Archive]:
     earlier = completed_run(tmp_path / "earlier", ["reference"], "classic/heartbeat/empty-group").folder
     header = earlier.run_json.read_text()
     earlier.run_json.write_text(header.replace('"run_id": "run"', '"run_id": "before"'))
-    pack([earlier], archive, clients_of=client_verdicts)
+    pack([earlier], archive, clients_of=archived_clients)
     return completed_run(tmp_path, ["reference"], "classic/heartbeat/empty-group").folder, archive
 
 

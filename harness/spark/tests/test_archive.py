@@ -7,7 +7,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # Arrow has no ann
 import pytest
 
 from harness.diff.alignment import answers_by_position
-from harness.results.client_judgements import client_verdicts
+from harness.results.client_judgements import archived_clients
 from harness.spark.archive import KINDS, Archive, pack
 from harness.tests.damaged import rewrite
 from harness.tests.made_events import ANSWER
@@ -47,7 +47,6 @@ def test_a_packed_run_has_all_its_records(tmp_path: Path) -> None:
         "attempts": 0,
         "differences": 0,
         "clauses": 0,
-        "client_verdicts": 0,
     }
 
 
@@ -81,10 +80,10 @@ def test_answers_are_numbered_as_they_are_aligned(tmp_path: Path) -> None:
 def test_a_run_is_packed_once_and_again_when_it_was_judged_anew(tmp_path: Path) -> None:
     folder = finished(tmp_path / "reports", 1)
     archive = packed(tmp_path, folder)
-    assert pack([folder], archive, clients_of=client_verdicts) == 0
+    assert pack([folder], archive, clients_of=archived_clients) == 0
 
     judge(folder, [failing(each) for each in JUDGEMENTS])
-    assert pack([folder], archive, clients_of=client_verdicts) == 1
+    assert pack([folder], archive, clients_of=archived_clients) == 1
     assert [row["outcome"] for row in rows(archive, "judgements")] == ["diverges"] * 4
 
 
@@ -96,7 +95,7 @@ def test_volumes_are_merged_without_loss_and_a_merged_run_can_be_replaced(tmp_pa
     assert len(archive.volumes()) == 1
     assert len(rows(archive, "judgements")) == 32 * 4
     judge(folders[3], [failing(each) for each in JUDGEMENTS])
-    pack([folders[3]], archive, clients_of=client_verdicts)
+    pack([folders[3]], archive, clients_of=archived_clients)
     assert len(archive.run_ids()) == 32
     outcomes = {(row["run_id"], row["outcome"]) for row in rows(archive, "judgements")}
     assert len(rows(archive, "judgements")) == 32 * 4

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from harness.orchestration.run import orchestrate
-from harness.results.client_judgements import client_verdicts
+from harness.results.client_judgements import archived_clients
 from harness.spark.archive import Archive, pack
 from harness.tests.completed_runs import Quiet, plan_of
 from harness.tests.moody_target import SUITE, TELLING, Moody
@@ -30,7 +30,7 @@ def driven(reports: Path, moody: Moody, *, repeat: int = 1, run_id: str = "run")
 
 def test_an_archive_has_the_attempt_that_the_result_is_of(spark: SparkSession, tmp_path: Path) -> None:
     archive = Archive(root=tmp_path / "archive")
-    pack([driven(tmp_path, Moody("moody", wrong=[3]), repeat=4)], archive, clients_of=client_verdicts)
+    pack([driven(tmp_path, Moody("moody", wrong=[3]), repeat=4)], archive, clients_of=archived_clients)
     found = table(spark, archive, "first_differences")
     assert [(row["target"], row["scenario_id"]) for row in found] == [("moody", TELLING)]
 
@@ -42,7 +42,7 @@ def test_a_trend_counts_flaky_results_and_what_attempts_showed(spark: SparkSessi
         driven(tmp_path, Moody("moody", wrong=[3]), repeat=4, run_id="two"),
         driven(tmp_path, Moody("moody"), run_id="three"),
     ]
-    pack(folders, archive, clients_of=client_verdicts)
+    pack(folders, archive, clients_of=archived_clients)
     (rate,) = (
         row
         for row in table(spark, archive, "flake_rates")
@@ -58,7 +58,7 @@ def test_a_trend_counts_flaky_results_and_what_attempts_showed(spark: SparkSessi
 
 def test_an_archive_of_before_is_read_and_merged(spark: SparkSession, tmp_path: Path) -> None:
     archive = Archive(root=tmp_path / "archive")
-    pack([driven(tmp_path, Moody("moody"))], archive, clients_of=client_verdicts)
+    pack([driven(tmp_path, Moody("moody"))], archive, clients_of=archived_clients)
     (file,) = archive.files("judgements")
     older: pa.Table = pq.read_table(file).drop_columns(list(LATER))
     pq.write_table(older, file)
@@ -66,7 +66,7 @@ def test_an_archive_of_before_is_read_and_merged(spark: SparkSession, tmp_path: 
     assert {(row["confirmation"], row["attempt_count"]) for row in found} == {("not repeated", 1)}
 
     folders = [driven(tmp_path, Moody("moody"), run_id=f"later-{number}") for number in range(31)]
-    pack(folders, archive, clients_of=client_verdicts)
+    pack(folders, archive, clients_of=archived_clients)
     (merged,) = archive.files("judgements")
     together = pq.read_table(merged)
     assert together.column("confirmation").null_count == 0
