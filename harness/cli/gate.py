@@ -1,5 +1,6 @@
 """`gate`: decide on a stored run, and return an exit code."""
 
+import shlex
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +11,7 @@ import typer
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.options import EXPECT, SUITES
 from harness.clients.known_ids import known_ids
-from harness.gate.decision import Decision, can_be_foreseen, entry_to_paste, three_lines
+from harness.gate.decision import UPDATE, three_lines
 from harness.gate.decision_file import annotations, write_decision
 from harness.gate.evaluate import Gated, Given, evaluate, evaluate_clients
 from harness.gate.policy import FILE_NAME, Baseline, Policy, PolicyError, load_policy
@@ -117,15 +118,16 @@ def _with_pairs(policy: Policy, pairs: list[str]) -> Policy:
 
 def _print(gated: Gated, writer: Writer, run: Path) -> None:
     """Print the three lines, and help for the first complaint about a scenario."""
-    decision: Decision = gated.decision
+    decision = gated.decision
     for line in three_lines(decision):
         writer.say(line)
-    found = next((each for each in decision.complaints if can_be_foreseen(each)), None)
-    if found is not None and found.judgement is not None:
+    found = next((each for each in decision.complaints if each.entry is not None), None)
+    if found is not None and found.entry is not None:
         writer.say("If that is known and right, this lists it, with a reason and a link:")
-        for line in entry_to_paste(found.judgement, gated.infos[found.judgement.target], run).splitlines():
+        is_command = found.entry.startswith(shlex.join(UPDATE))
+        for line in f"{found.entry}{f' --run {shlex.quote(str(run))}' if is_command else ''}".splitlines():
             writer.say(f"  {line}")
         if found is not decision.complaints[0]:
-            writer.say(f"again: {found.line}")
+            writer.say(f"again: {found.reproduction}")
     notes = [[plain(f"note: {note}")] for note in decision.notes]
     writer.say_some(notes, rest="gate.md has them all", noun="note", keep=_KEPT)

@@ -7,10 +7,8 @@ policy, which of them count.
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, timedelta
-from enum import StrEnum
-from pathlib import Path
 from typing import Final, TypeAlias
 
 import tomlkit
@@ -18,127 +16,20 @@ import tomlkit
 from harness.diff.check import CheckedRun
 from harness.diff.expectations import SourcedEntry
 from harness.diff.judge import TargetInfo
-from harness.diff.model import Difference, Judgement
+from harness.diff.model import Judgement
 from harness.diff.target_pattern import matches_target
 from harness.gate.policy import FailOn, Handling, Policy
-from harness.report.model.cause_groups import alike
-from harness.report.model.gate_data import listed_results
+from harness.report.model.gate_data import Complaint, Decision, DifferenceData, Kind
 from harness.report.model.phrases import entry_text, not_compared, repetition, shortened, stands_for_reference
 from harness.results.baseline import ResultKey
-from harness.results.status import ExitCode, ResultStatus, status_of, worst
+from harness.results.status import ResultStatus, status_of
 from harness.results.stored_data import AddedProperties
 from harness.terminal import in_terminal
 from harness.trace.events import TARGET_LOST, RunFooter
 from harness.verdict import Confirmation, Delta, Outcome
 
-
-class Kind(StrEnum):
-    """The kind of a complaint, in the order in which complaints are reported."""
-
-    CUT_SHORT = "cut short"
-    HARNESS_ERROR = "harness error"
-    TARGET_LOST = "target lost"
-    NEW_DIFFERENCE = "new difference"
-    """Unexpected, and the baseline conforms, was flaky, or lacks the result."""
-    CHANGED_DIFFERENCE = "changed difference"
-    """Unexpected, and different from the baseline's result, which does not conform either."""
-    UNEXPECTED = "unexpected difference"
-    NOTHING_RAN = "nothing ran"
-    TARGET_MISSING = "required target missing"
-    TOO_FEW = "too few scenarios"
-    TOO_FEW_CONFORM = "too few conform"
-    VANISHED = "vanished scenario"
-    """The baseline ran it on this target, and this run did not."""
-    INDETERMINATE = "indeterminate"
-    FLAKY = "flaky"
-    """Unexpected, and it did not occur again."""
-    STALE = "stale expectation"
-    EXPIRED = "expired expectation"
-
-
-CODES: Final[Mapping[Kind, ExitCode]] = {
-    Kind.CUT_SHORT: ExitCode.BAD_DATA,
-    Kind.HARNESS_ERROR: ExitCode.HARNESS_ERROR,
-    Kind.TARGET_LOST: ExitCode.UNAVAILABLE,
-    Kind.NEW_DIFFERENCE: ExitCode.UNEXPECTED,
-    Kind.CHANGED_DIFFERENCE: ExitCode.UNEXPECTED,
-    Kind.UNEXPECTED: ExitCode.UNEXPECTED,
-    Kind.NOTHING_RAN: ExitCode.NOTHING_RAN,
-    Kind.TARGET_MISSING: ExitCode.NOTHING_RAN,
-    Kind.TOO_FEW: ExitCode.NOTHING_RAN,
-    Kind.TOO_FEW_CONFORM: ExitCode.NOTHING_RAN,
-    Kind.VANISHED: ExitCode.NOTHING_RAN,
-    Kind.INDETERMINATE: ExitCode.INDETERMINATE,
-    Kind.FLAKY: ExitCode.UNEXPECTED,
-    Kind.STALE: ExitCode.STALE,
-    Kind.EXPIRED: ExitCode.STALE,
-}
-ORDER: Final = tuple(Kind)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Complaint:
-    """One thing that makes a gate red, or would do so if the policy did not let it pass."""
-
-    kind: Kind
-    subject: str
-    """What the complaint is about: a scenario on a target, a target, an entry, the run."""
-    reason: str
-    remedy: str = ""
-    """What to do if there is no scenario to run again."""
-    judgement: Judgement | None = None
-    difference: Difference | None = None
-    """The first difference, if a scenario differs."""
-    line: str = ""
-    """A command line that reproduces it, if the complaint is about a scenario or a client script."""
-    page: str = ""
-    """The page of the site that shows it."""
-
-
-def by_cause(complaints: Sequence[Complaint]) -> tuple[tuple[Complaint, ...], ...]:
-    """Group complaints by kind and cause; one without a difference is alone."""
-    return alike(complaints, lambda each: each.difference and (each.kind, each.difference.cause))
-
-
 Weighed: TypeAlias = tuple[Complaint, Handling]
 NOTHING_CHECKED: Final = CheckedRun(judgements=(), differences=(), stale_entries=(), removed=())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """A gate's decision on a run."""
-
-    run_id: str
-    targets: tuple[str, ...]
-    baseline_id: str | None
-    complaints: tuple[Complaint, ...]
-    """What is red, worst first."""
-    passed_over: tuple[Complaint, ...]
-    """What the policy lets pass."""
-    notes: tuple[str, ...]
-    standings: Mapping[str, Mapping[ResultStatus, int]]
-    """By target, or target and library: how many of the results that count have each status."""
-    client_result_count: int = 0
-    """How many of the results that count are of client scripts."""
-    ran: Mapping[str, int] = field(default_factory=dict)
-    """By requested target that counts: how many scenarios, or else client scripts, were run on it."""
-    conforming: Mapping[str, int] = field(default_factory=dict)
-    """Likewise: how many of these conform."""
-
-    @property
-    def code(self) -> ExitCode:
-        """The exit code of the process."""
-        return worst((ExitCode.EXPECTED, *(CODES[each.kind] for each in self.complaints)))
-
-    @property
-    def is_green(self) -> bool:
-        """Whether there are no complaints."""
-        return not self.complaints
-
-    @property
-    def result_count(self) -> int:
-        """How many results of the run's targets count, without those of oracles and of client scripts."""
-        return sum(sum(self.standings.get(target, {}).values()) for target in self.targets)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,14 +119,22 @@ def decide(evidence: Evidence, policy: Policy) -> Decision:
 
 
 def _placed(complaint: Complaint, evidence: Evidence) -> Complaint:
-    """Return a complaint about a result with the command line that reproduces it, and its page."""
+    """Return a complaint about a result with what pages and programs get of that."""
     judgement = complaint.judgement
     assert judgement is not None, "it is about a result"
-    place = evidence.places.get((judgement.target, judgement.scenario_id))
-    if place is not None:
-        line, page = place
-        return replace(complaint, line=line, page=page)
-    return replace(complaint, line=_line(judgement, evidence))
+    target, scenario_id = judgement.target, judgement.scenario_id
+    line, page = evidence.places.get((target, scenario_id)) or (_line(judgement, evidence), None)
+    can_be_foreseen = judgement.outcome in (Outcome.DIVERGES, Outcome.INDETERMINATE, Outcome.LENIENT)
+    return complaint.model_copy(
+        update={
+            "scenario_id": scenario_id,
+            "target": target,
+            "signature": judgement.signature,
+            "page": page,
+            "reproduction": line,
+            "entry": entry_to_paste(judgement, evidence.infos[target]) if can_be_foreseen else None,
+        }
+    )
 
 
 def _line(judgement: Judgement, evidence: Evidence) -> str:
@@ -256,7 +155,7 @@ _CONFORMS: Final = frozenset({Outcome.CONFORMS})
 
 
 def _in_order(complaints: Sequence[Complaint]) -> tuple[Complaint, ...]:
-    return tuple(sorted(complaints, key=lambda each: (ORDER.index(each.kind), each.subject)))
+    return tuple(sorted(complaints, key=lambda each: (tuple(Kind).index(each.kind), each.subject)))
 
 
 def _standings(counted: Sequence[Judgement]) -> Mapping[str, Mapping[ResultStatus, int]]:
@@ -321,7 +220,12 @@ def _of_results(counted: Sequence[Judgement], evidence: Evidence, policy: Policy
         is_let_pass = kind is Kind.FLAKY and policy.allow.flaky is Handling.WARN
         passes = kind is not Kind.HARNESS_ERROR and (is_mild or is_old or is_let_pass)
         complaint = Complaint(
-            kind=kind, subject=_on(each, evidence), reason=each.reason, judgement=each, difference=first
+            kind=kind,
+            subject=_on(each, evidence),
+            reason=each.reason,
+            judgement=each,
+            cause=first.cause if first else None,
+            difference=DifferenceData.of(first) if first else None,
         )
         yield complaint, Handling.WARN if passes else Handling.FAIL
 
@@ -478,6 +382,8 @@ def _notes(evidence: Evidence, policy: Policy) -> Iterator[str]:
         yield f"the baseline has targets that this run has not: {', '.join(gone)}"
 
 
+UPDATE: Final = ("kafka-conformance", "expect", "update")
+"""The command that writes entries."""
 _REASON_LENGTH_MAX: Final = 300
 _FLAKY_MAX: Final = 3
 """The number of flaky results that are named in a decision."""
@@ -533,8 +439,7 @@ def listed_kinds(decision: Decision) -> str:
 
 def _ran(decision: Decision) -> str:
     against = f", baseline {decision.baseline_id}" if decision.baseline_id else ""
-    results = listed_results(decision.result_count, decision.client_result_count)
-    return f"{results} of {', '.join(decision.targets) or 'no target'}{against}"
+    return f"{decision.listed_results} of {', '.join(decision.targets) or 'no target'}{against}"
 
 
 def _known(decision: Decision) -> str:
@@ -547,7 +452,7 @@ def _known(decision: Decision) -> str:
 
 def next_step(complaint: Complaint) -> str:
     """Return the remedy, or the command that runs the scenario again."""
-    return complaint.remedy or complaint.line
+    return complaint.remedy or complaint.reproduction or ""
 
 
 def weights(decision: Decision, judgements: Iterable[Judgement]) -> Mapping[tuple[str, str], str]:
@@ -565,29 +470,14 @@ def weights(decision: Decision, judgements: Iterable[Judgement]) -> Mapping[tupl
     return found
 
 
-def can_be_foreseen(complaint: Complaint) -> bool:
-    """Return whether an expectation entry can list this complaint's difference as known."""
-    return complaint.judgement is not None and complaint.judgement.outcome in (
-        Outcome.DIVERGES,
-        Outcome.INDETERMINATE,
-        Outcome.LENIENT,
-    )
-
-
-def entry_to_paste(judgement: Judgement, info: TargetInfo, run: Path | None = None) -> str:
+def entry_to_paste(judgement: Judgement, info: TargetInfo) -> str:
     """Return how to list a result as known: the command that writes entries for its causes.
 
     A result without a cause, or of a race, has a TOML entry; it is refused until it has a reason and a link.
-
-    Args:
-        judgement: the result.
-        info: its target.
-        run: the run's folder, if the command is used on this machine.
     """
     is_race = judgement.confirmation == Confirmation.FLAKY
     if judgement.causes and info.library is None and not is_race:
-        words = ("kafka-conformance", "expect", "update", judgement.scenario_id, "--target", info.spec)
-        return shlex.join(words if run is None else (*words, "--run", str(run)))
+        return shlex.join((*UPDATE, judgement.scenario_id, "--target", info.spec))
     return entry_text(judgement, [info.spec], library=info.library)
 
 

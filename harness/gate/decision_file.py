@@ -2,34 +2,19 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
-from harness.gate.decision import (
-    CODES,
-    Complaint,
-    Decision,
-    Kind,
-    by_cause,
-    can_be_foreseen,
-    entry_to_paste,
-    listed_kinds,
-    next_step,
-    plain,
-    three_lines,
-)
+from harness.gate.decision import listed_kinds, next_step, plain, three_lines
 from harness.gate.evaluate import Gated
 from harness.gate.policy import FailOn, Handling, Policy
 from harness.report.exports.junit import SKIPPED, Case, Suite, case_of, junit_text
 from harness.report.exports.markdown import block, fitted, folded
-from harness.report.model.field_rows import readable
-from harness.report.model.gate_data import ComplaintData, DecisionData, DifferenceData, Rule
+from harness.report.model.gate_data import CODES, Complaint, Decision, Kind, Rule, by_cause
 from harness.report.model.phrases import counted, in_markdown, shortened
-from harness.results.client_impact import impact_of
 from harness.results.status import RED, ResultStatus, status_of
 from harness.trace.files import write_whole
 
@@ -48,64 +33,35 @@ def write_decision(gated: Gated, directory: Path, *, policy: Policy) -> Decision
     files = DecisionFiles(
         data=directory / "gate.json", summary=directory / "gate.md", junit=directory / "gate-junit.xml"
     )
-    data = decision_data(gated, policy).model_dump()
-    write_whole(files.data, json.dumps(data, ensure_ascii=False, indent=2) + "\n")
-    write_whole(files.summary, markdown(gated.decision, gated.infos))
+    write_whole(files.data, json.dumps(_data_of(gated, policy), ensure_ascii=False, indent=2) + "\n")
+    write_whole(files.summary, markdown(gated.decision))
     write_whole(files.junit, junit(gated))
     return files
 
 
-def decision_data(gated: Gated, policy: Policy) -> DecisionData:
-    """Return a decision, and how the run fares under each rule of the policy."""
-    decision, infos = gated.decision, gated.infos
-    return DecisionData(
-        run_id=decision.run_id,
-        baseline_id=decision.baseline_id,
-        targets=decision.targets,
-        is_green=decision.is_green,
-        exit_code=decision.code.value,
-        exit_code_name=decision.code.name,
-        lines=three_lines(decision),
-        result_count=decision.result_count,
-        client_result_count=decision.client_result_count,
-        standings={
-            target: {kind.value: count for kind, count in counts.items()}
-            for target, counts in decision.standings.items()
-        },
-        rules=tuple(rules_of(decision, policy)),
-        complaints=tuple(_complaint_data(each, infos) for each in decision.complaints),
-        passed_over=tuple(_complaint_data(each, infos) for each in decision.passed_over),
-        notes=decision.notes,
-        baseline=gated.baseline,
+def _data_of(gated: Gated, policy: Policy) -> dict[str, object]:
+    """Return a decision for programs and pages, and how the run fares under each rule of the policy."""
+    decision = gated.decision
+    whole = decision.model_copy(
+        update={
+            "lines": three_lines(decision),
+            "rules": tuple(rules_of(decision, policy)),
+            "baseline": gated.baseline,
+        }
     )
+    return {
+        **whole.model_dump(mode="json"),
+        "is_green": decision.is_green,
+        "exit_code": decision.code.value,
+        "exit_code_name": decision.code.name,
+        "result_count": decision.result_count,
+        "complaints": [_for_programs(each) for each in decision.complaints],
+        "passed_over": [_for_programs(each) for each in decision.passed_over],
+    }
 
 
-def _complaint_data(complaint: Complaint, infos: Mapping[str, TargetInfo]) -> ComplaintData:
-    judgement, difference, entry = complaint.judgement, complaint.difference, None
-    if judgement is not None and can_be_foreseen(complaint):
-        entry = entry_to_paste(judgement, infos[judgement.target])
-    return ComplaintData(
-        kind=complaint.kind.value,
-        exit_code=CODES[complaint.kind].value,
-        subject=complaint.subject,
-        reason=complaint.reason,
-        remedy=complaint.remedy,
-        scenario_id=judgement.scenario_id if judgement else None,
-        target=judgement.target if judgement else None,
-        signature=judgement.signature if judgement else None,
-        difference=None
-        if difference is None
-        else DifferenceData(
-            api=difference.api,
-            field=difference.field,
-            expected=readable(difference.expected),
-            actual=readable(difference.actual),
-            noticed=impact_of(difference),
-        ),
-        page=complaint.page or None,
-        reproduction=complaint.line or None,
-        entry=entry,
-    )
+def _for_programs(complaint: Complaint) -> dict[str, object]:
+    return {**complaint.model_dump(mode="json"), "exit_code": CODES[complaint.kind].value}
 
 
 _DIFFERENCES: Final = (Kind.NEW_DIFFERENCE, Kind.CHANGED_DIFFERENCE, Kind.UNEXPECTED)
@@ -172,15 +128,13 @@ def junit(gated: Gated) -> str:
     """Return a decision as JUnit XML; a reference has a suite only if it is red, or was named as a target."""
     decision = gated.decision
     red = {
-        (each.judgement.target, each.judgement.scenario_id): each
-        for each in reversed(decision.complaints)
-        if each.judgement is not None
+        (each.target, each.scenario_id): each for each in reversed(decision.complaints) if each.scenario_id
     }
     suites = [
         Suite(
             name=target,
             cases=[
-                _case(each, red.get((target, each.scenario_id)), gated)
+                _case(each, red.get((target, each.scenario_id)))
                 for each in gated.judgements
                 if each.target == target
             ],
@@ -193,10 +147,10 @@ def junit(gated: Gated) -> str:
     return junit_text("kafka-conformance gate", [*suites, Suite(name=_GATE, cases=tuple(_own(gated)))])
 
 
-def _case(judgement: Judgement, complaint: Complaint | None, gated: Gated) -> Case:
+def _case(judgement: Judgement, complaint: Complaint | None) -> Case:
     case = case_of(judgement)
     if complaint is not None:
-        return _with(case, complaint, gated)
+        return _with(case, complaint)
     how = status_of(judgement)
     if how in RED:  # the policy lets it pass
         return replace(case, element=SKIPPED, kind="", message=f"{how}: {judgement.reason}")
@@ -207,22 +161,21 @@ def _own(gated: Gated) -> Iterator[Case]:
     """Yield a case for the run itself, so that a refused run never has a file with only passed cases."""
     complaints: Sequence[Complaint] = [each for each in gated.decision.complaints if each.judgement is None]
     own = Case(name="the run can be decided on", folder=_GATE)
-    yield _with(own, complaints[0], gated) if complaints else own
+    yield _with(own, complaints[0]) if complaints else own
     for each in complaints[1:]:
-        yield _with(Case(name=f"{each.kind}: {each.subject}", folder=_GATE), each, gated)
+        yield _with(Case(name=f"{each.kind}: {each.subject}", folder=_GATE), each)
 
 
-def _with(case: Case, complaint: Complaint, gated: Gated) -> Case:
+def _with(case: Case, complaint: Complaint) -> Case:
     """Return a case with what is complained of."""
     lines = [f"{complaint.kind}: {complaint.subject}", complaint.reason, next_step(complaint)]
-    judgement = complaint.judgement
-    if judgement is not None and can_be_foreseen(complaint):
-        lines += ["", entry_to_paste(judgement, gated.infos[judgement.target])]
+    if complaint.entry is not None:
+        lines += ["", complaint.entry]
     return replace(
         case,
         element="error" if complaint.kind in _ERRORS else "failure",
         kind=complaint.kind.replace(" ", "-"),
-        message=complaint.difference.cause if complaint.difference else complaint.reason,
+        message=complaint.cause or complaint.reason,
         text="\n".join(lines),
     )
 
@@ -241,9 +194,9 @@ _COLUMNS: Final = (
 )
 
 
-def markdown(decision: Decision, infos: Mapping[str, TargetInfo]) -> str:
+def markdown(decision: Decision) -> str:
     """Return a decision as Markdown; what does not fit is only counted."""
-    blocks = [_of_cause(cause, infos) for cause in by_cause(decision.complaints)]
+    blocks = [_of_cause(cause) for cause in decision.grouped]
     return fitted("\n".join(_head(decision)), [*blocks, *_tail(decision)], "`gate.json` has them all")
 
 
@@ -268,21 +221,20 @@ def _head(decision: Decision) -> Iterator[str]:
         yield f"| {in_markdown(target)} | {figures} |"
 
 
-def _of_cause(cause: Sequence[Complaint], infos: Mapping[str, TargetInfo]) -> str:
+def _of_cause(cause: Sequence[Complaint]) -> str:
     complaint, *others = cause
-    again = complaint.line
+    again = complaint.reproduction
     after = [f"    {again}"] if again else [in_markdown(next_step(complaint))]
     if again and complaint.remedy:
         after += ["", complaint.remedy]
-    if complaint.judgement is not None and can_be_foreseen(complaint):
-        entry = entry_to_paste(complaint.judgement, infos[complaint.judgement.target])
-        lines = [f"    {line}" for line in entry.splitlines()]
+    if complaint.entry is not None:
+        lines = [f"    {line}" for line in complaint.entry.splitlines()]
         after += ["", *folded("If this difference is known: the entry for it", lines)]
     return block(
         f"{complaint.kind}: {in_markdown(complaint.subject)}",
         title=complaint.judgement.title if complaint.judgement else "",
         says=complaint.reason,
-        difference=complaint.difference,
+        noticed=complaint.difference.noticed if complaint.difference else "",
         alike=[each.subject for each in others],
         after=after,
     )

@@ -13,21 +13,12 @@ from harness.diff.check import CheckedRun
 from harness.diff.expectations import SourcedEntry
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
-from harness.gate.decision import (
-    NOTHING_CHECKED,
-    Complaint,
-    Decision,
-    Evidence,
-    Kind,
-    Weighed,
-    decide,
-    refusal,
-    weights,
-)
+from harness.gate.decision import NOTHING_CHECKED, Evidence, Weighed, decide, refusal, weights
 from harness.gate.policy import FILE_NAME, Handling, Policy, PolicyError, refuse_idle_patterns
 from harness.gate.sides import StoredRun, cut_short, open_run
 from harness.orchestration.judging import check_folder, read_baseline, read_expectations
 from harness.report.model.clients import client_reproduction, column_key
+from harness.report.model.gate_data import Complaint, Decision, Kind
 from harness.report.model.phrases import scenario_page
 from harness.report.site.clients_soak import soak_exit_code
 from harness.results.baseline import BY_OPTION, BaselineData, ResultKey, results_against

@@ -113,7 +113,7 @@ def clause(name: str = "HB-01", **changes: object) -> Clause:
 
 def hostile_complaint(scenario_id: str) -> dict[str, object]:
     return {
-        "kind": HOSTILE,
+        "kind": "unexpected difference",
         "exit_code": 1,
         "subject": HOSTILE,
         "reason": HOSTILE,
@@ -137,7 +137,7 @@ def hostile_decision(scenario_id: str) -> dict[str, object]:
         "exit_code_name": HOSTILE,
         "lines": [HOSTILE],
         "result_count": 1,
-        "standings": {HOSTILE: {HOSTILE: 1}},
+        "standings": {HOSTILE: {"flaky": 1}},
         "complaints": [complaint],
         "passed_over": [complaint],
         "notes": [HOSTILE],

@@ -10,9 +10,10 @@ from types import MappingProxyType
 import pytest
 
 from harness.diff.expectations import Entry, SourcedEntry
-from harness.gate.decision import Decision, Evidence, Kind, decide, entry_to_paste
+from harness.gate.decision import Evidence, decide, entry_to_paste
 from harness.gate.evaluate import with_clients
 from harness.gate.policy import Handling, Policy
+from harness.report.model.gate_data import Decision, Kind
 from harness.results.client_judgements import client_infos
 from harness.results.client_results import ClientResult, ClientsRun, load_clients
 from harness.results.status import ExitCode, ResultStatus
@@ -85,8 +86,8 @@ def test_what_diverges_is_red_and_says_where_it_is_reported_and_how_to_repeat_it
     (complaint,) = found.complaints
 
     assert (complaint.kind, complaint.subject) == (Kind.UNEXPECTED, SUBJECT)
-    assert complaint.line == f"kafka-conformance clients --target {KAFKA} --client {PYTHON} {STATIC}"
-    assert complaint.page.endswith(f"crashes-and-returns:target-{KAFKA_NAME}_{PYTHON}")
+    assert complaint.reproduction == f"kafka-conformance clients --target {KAFKA} --client {PYTHON} {STATIC}"
+    assert str(complaint.page).endswith(f"crashes-and-returns:target-{KAFKA_NAME}_{PYTHON}")
     assert found.standings == {
         f"{KAFKA_NAME}, {PYTHON}": {ResultStatus.PASSED: 1, ResultStatus.FAILED: 1},
         f"{KAFKA_NAME}, {LIBRDKAFKA}": {ResultStatus.PASSED: 1, ResultStatus.SKIPPED: 1},

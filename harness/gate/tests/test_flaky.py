@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from harness.diff.baseline import delta
-from harness.gate.decision import Kind, entry_to_paste, three_lines
+from harness.gate.decision import entry_to_paste, three_lines
 from harness.gate.decision_file import junit, markdown, rules_of
 from harness.gate.evaluate import Gated
 from harness.gate.policy import Allow, Handling, Policy, load_policy
 from harness.gate.tests.test_decision import INFOS, decided, many
+from harness.report.model.gate_data import Kind
 from harness.results.status import ExitCode
 from harness.tests.report_run import JAVA, judgement
 from harness.verdict import Confirmation, Delta
@@ -28,7 +29,7 @@ def test_a_flaky_result_is_passed_over_and_named() -> None:
     assert [each.kind for each in decision.passed_over] == [Kind.FLAKY]
     lines = three_lines(decision)
     assert lines[-1] == f"flaky: {SCENARIO} on {JAVA}: did not show again"
-    assert "| flaky |" in markdown(decision, INFOS)
+    assert "| flaky |" in markdown(decision)
 
 
 def test_a_policy_can_make_it_red(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """How a run stands to each rule of a policy."""
 
-from harness.gate.decision import Complaint, Decision, Kind
 from harness.gate.decision_file import rules_of
 from harness.gate.policy import Handling, Policy
+from harness.report.model.gate_data import Complaint, Decision, Kind
 from harness.results.status import ResultStatus
 
 KAFKA = "kafka-4.4.0"

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from harness.diff.model import Difference
 from harness.report.exports.comparison import in_brief
 from harness.report.model.cause_groups import (
     CauseGroup,
@@ -89,7 +88,7 @@ def block(
     *,
     title: str = "",
     says: str,
-    difference: Difference | None = None,
+    noticed: str = "",
     alike: Sequence[str] = (),
     after: Iterable[str] = (),
 ) -> str:
@@ -99,13 +98,13 @@ def block(
         heading: what the block is about; it is Markdown.
         title: the claim of the first result.
         says: what was found there.
-        difference: the same as a value, if an answer differs.
+        noticed: what a client notices of it.
         alike: the other results of this cause.
         after: lines of Markdown, such as how to repeat it.
     """
     lines = ["", f"### {heading}", *(("", f"*{in_markdown(title)}*") if title else ())]
     lines += ["", in_markdown(shortened(says))]
-    if difference is not None and (noticed := impact_of(difference)):
+    if noticed:
         lines += ["", f"What a client notices: {in_markdown(noticed)}"]
     if alike:
         more = len(alike) - _ALIKE_MAX
@@ -155,7 +154,7 @@ def _of_cause(run: Run, group: CauseGroup) -> str:
         f"{where}: {status_of(judgement).value}{often}",
         title=judgement.title,
         says=f"{place(finding)}: {run.contrast(finding)}." if finding else judgement.reason,
-        difference=finding,
+        noticed=impact_of(finding) if finding else "",
         alike=[f"{each.scenario_id} on {each.target}" for each in group.others],
         after=[f"    {in_terminal(line)}" for line in run.repetition(judgement).splitlines()],
     )

@@ -1,18 +1,67 @@
 """A gate's decision as `gate.json` has it: written by the gate, read by pages."""
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
+from harness.diff.model import Difference, Judgement
 from harness.report.model.cause_groups import alike
-from harness.report.model.phrases import address, target_anchor
+from harness.report.model.field_rows import readable
+from harness.report.model.phrases import address, counted, target_anchor
 from harness.results.baseline import BaselineData
+from harness.results.client_impact import impact_of
+from harness.results.status import ExitCode, ResultStatus, worst
 from harness.results.stored_data import ReportError, StoredData
 from harness.trace.plain_files import read_plain
 
 DECISION: Final = "gate.json"
+
+
+class Kind(StrEnum):
+    """The kind of a complaint, in the order in which complaints are reported."""
+
+    CUT_SHORT = "cut short"
+    HARNESS_ERROR = "harness error"
+    TARGET_LOST = "target lost"
+    NEW_DIFFERENCE = "new difference"
+    """Unexpected, and the baseline conforms, was flaky, or lacks the result."""
+    CHANGED_DIFFERENCE = "changed difference"
+    """Unexpected, and different from the baseline's result, which does not conform either."""
+    UNEXPECTED = "unexpected difference"
+    NOTHING_RAN = "nothing ran"
+    TARGET_MISSING = "required target missing"
+    TOO_FEW = "too few scenarios"
+    TOO_FEW_CONFORM = "too few conform"
+    VANISHED = "vanished scenario"
+    """The baseline ran it on this target, and this run did not."""
+    INDETERMINATE = "indeterminate"
+    FLAKY = "flaky"
+    """Unexpected, and it did not occur again."""
+    STALE = "stale expectation"
+    EXPIRED = "expired expectation"
+
+
+CODES: Final[Mapping[Kind, ExitCode]] = {
+    Kind.CUT_SHORT: ExitCode.BAD_DATA,
+    Kind.HARNESS_ERROR: ExitCode.HARNESS_ERROR,
+    Kind.TARGET_LOST: ExitCode.UNAVAILABLE,
+    Kind.NEW_DIFFERENCE: ExitCode.UNEXPECTED,
+    Kind.CHANGED_DIFFERENCE: ExitCode.UNEXPECTED,
+    Kind.UNEXPECTED: ExitCode.UNEXPECTED,
+    Kind.NOTHING_RAN: ExitCode.NOTHING_RAN,
+    Kind.TARGET_MISSING: ExitCode.NOTHING_RAN,
+    Kind.TOO_FEW: ExitCode.NOTHING_RAN,
+    Kind.TOO_FEW_CONFORM: ExitCode.NOTHING_RAN,
+    Kind.VANISHED: ExitCode.NOTHING_RAN,
+    Kind.INDETERMINATE: ExitCode.INDETERMINATE,
+    Kind.FLAKY: ExitCode.UNEXPECTED,
+    Kind.STALE: ExitCode.STALE,
+    Kind.EXPIRED: ExitCode.STALE,
+}
 
 
 class DifferenceData(StoredData):
@@ -24,23 +73,41 @@ class DifferenceData(StoredData):
     actual: str
     noticed: str
 
+    @classmethod
+    def of(cls, difference: Difference) -> Self:
+        """Return a difference as pages show it."""
+        return cls(
+            api=difference.api,
+            field=difference.field,
+            expected=readable(difference.expected),
+            actual=readable(difference.actual),
+            noticed=impact_of(difference),
+        )
 
-class ComplaintData(StoredData):
-    """One complaint."""
 
-    kind: str
-    exit_code: int = 0
+class Complaint(StoredData):
+    """One thing that makes a gate red, or would do so if the policy did not let it pass."""
+
+    kind: Kind
     subject: str
+    """What the complaint is about: a scenario on a target, a target, an entry, the run."""
     reason: str
-    remedy: str
-    scenario_id: str | None
-    target: str | None
-    signature: str | None
+    remedy: str = ""
+    """What to do if there is no scenario to run again."""
+    scenario_id: str | None = None
+    target: str | None = None
+    signature: str | None = None
+    cause: str | None = None
     difference: DifferenceData | None = None
+    """The first difference, if a scenario differs."""
     page: str | None = None
     """What shows the complaint, from the folder of the site, if it is not a scenario."""
-    reproduction: str | None
-    entry: str | None
+    reproduction: str | None = None
+    """A command line that reproduces it, if the complaint is about a scenario or a client script."""
+    entry: str | None = None
+    """How to list a difference as known."""
+    judgement: Judgement | None = Field(default=None, exclude=True)
+    """The result that it is about; not written."""
 
     @property
     def href(self) -> str:
@@ -59,29 +126,52 @@ class Rule(StoredData):
     is_kept: bool
 
 
-class DecisionData(StoredData):
-    """A decision."""
+class Decision(StoredData):
+    """A gate's decision on a run."""
 
     run_id: str
-    baseline_id: str | None
     targets: tuple[str, ...]
-    is_green: bool
-    exit_code: int
-    exit_code_name: str
-    lines: tuple[str, ...]
-    result_count: int
+    baseline_id: str | None
+    complaints: tuple[Complaint, ...]
+    """What is red, worst first."""
+    passed_over: tuple[Complaint, ...] = ()
+    """What the policy lets pass."""
+    notes: tuple[str, ...] = ()
+    standings: Mapping[str, Mapping[ResultStatus, int]] = Field(default_factory=dict)
+    """By target, or target and library: how many of the results that count have each status."""
     client_result_count: int = 0
-    standings: dict[str, dict[str, int]]
+    """How many of the results that count are of client scripts."""
+    ran: Mapping[str, int] = Field(default_factory=dict, exclude=True)
+    """By requested target that counts: how many scenarios, or else client scripts, were run on it."""
+    conforming: Mapping[str, int] = Field(default_factory=dict, exclude=True)
+    """Likewise: how many of these conform."""
+    lines: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
-    complaints: tuple[ComplaintData, ...]
-    passed_over: tuple[ComplaintData, ...]
-    notes: tuple[str, ...]
     baseline: BaselineData | None = None
 
     @property
+    def code(self) -> ExitCode:
+        """The exit code of the process."""
+        return worst((ExitCode.EXPECTED, *(CODES[each.kind] for each in self.complaints)))
+
+    @property
+    def is_green(self) -> bool:
+        """Whether there are no complaints."""
+        return not self.complaints
+
+    @property
+    def result_count(self) -> int:
+        """How many results of the run's targets count, without those of oracles and of client scripts."""
+        return sum(sum(self.standings.get(target, {}).values()) for target in self.targets)
+
+    @property
     def listed_results(self) -> str:
-        """The numbers of results and of results of clients, in words."""
-        return listed_results(self.result_count, self.client_result_count)
+        """The numbers of results and of clients' results, e.g. `12 results and 4 of clients`."""
+        count, of_clients = self.result_count, self.client_result_count
+        results = counted(count or of_clients, "result")
+        if not of_clients:
+            return results
+        return f"{results} and {of_clients} of clients" if count else f"{results} of clients"
 
     @property
     def kinds(self) -> Counter[str]:
@@ -89,9 +179,9 @@ class DecisionData(StoredData):
         return Counter(each.kind for each in self.complaints)
 
     @property
-    def grouped(self) -> tuple[tuple[ComplaintData, ...], ...]:
-        """The complaints, grouped by kind and difference."""
-        return alike(self.complaints, lambda each: each.difference and (each.kind, each.difference))
+    def grouped(self) -> tuple[tuple[Complaint, ...], ...]:
+        """The complaints, grouped by kind and cause."""
+        return by_cause(self.complaints)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -99,16 +189,12 @@ class DecisionData(StoredData):
         return tuple(dict.fromkeys(name for counts in self.standings.values() for name in counts))
 
 
-def listed_results(count: int, of_clients: int) -> str:
-    """Return the numbers of results, e.g. `12 results and 4 of clients`, or `4 results of clients`."""
-    shown = count or of_clients
-    results = "1 result" if shown == 1 else f"{shown} results"
-    if not of_clients:
-        return results
-    return f"{results} and {of_clients} of clients" if count else f"{results} of clients"
+def by_cause(complaints: Iterable[Complaint]) -> tuple[tuple[Complaint, ...], ...]:
+    """Group complaints by kind and cause; one without a cause is alone."""
+    return alike(complaints, lambda each: each.cause and (each.kind, each.cause))
 
 
-def read_decision(folder: Path) -> DecisionData | None:
+def read_decision(folder: Path) -> Decision | None:
     """Return the decision in a folder; None if no gate has decided.
 
     Raises:
@@ -118,6 +204,6 @@ def read_decision(folder: Path) -> DecisionData | None:
     if not path.is_file():
         return None
     try:
-        return DecisionData.model_validate_json(read_plain(path))
+        return Decision.model_validate_json(read_plain(path))
     except ValidationError as error:
         raise ReportError(f"{path} is not a gate's decision: {error}") from error

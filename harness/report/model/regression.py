@@ -10,7 +10,7 @@ from harness.diff.baseline import GOOD
 from harness.diff.model import Judgement
 from harness.report.model.cause_groups import alike
 from harness.report.model.clients import links_of_clients, result_href
-from harness.report.model.gate_data import DecisionData, read_decision
+from harness.report.model.gate_data import Decision, read_decision
 from harness.report.model.phrases import place
 from harness.report.model.run_data import Run
 from harness.report.model.trend import History, has_table, read_rows, site_beside
@@ -97,7 +97,7 @@ class Comparison:
     href: str
     """The site of the earlier run; empty if it is not beside this one."""
     sections: tuple[Section, ...]
-    by_gate: DecisionData | None = None
+    by_gate: Decision | None = None
     """The gate's decision, if the gate made this comparison."""
     notes: tuple[str, ...] = ()
 
@@ -129,7 +129,7 @@ class Regression:
     has_trend: bool
     """Whether there is any earlier run."""
     has_baseline: bool
-    gated: DecisionData | None
+    gated: Decision | None
     """The gate's decision on the run, if there is one."""
     changed_count: int
     """How many results changed: for a run, the most of any comparison; for a trend, the sum of all."""
@@ -235,7 +235,7 @@ def _sections(changed: Iterable[tuple[Delta, bool, Line]]) -> tuple[Section, ...
     )
 
 
-def _against_baselines(run: Run, decision: DecisionData | None) -> Iterator[Comparison]:
+def _against_baselines(run: Run, decision: Decision | None) -> Iterator[Comparison]:
     """Yield the comparisons of a run with the gate's baseline, and with the baseline of its judgements.
 
     Raises:
@@ -249,7 +249,7 @@ def _against_baselines(run: Run, decision: DecisionData | None) -> Iterator[Comp
         yield _against(run, of_run, None)
 
 
-def _against(run: Run, baseline: BaselineData, decision: DecisionData | None) -> Comparison:
+def _against(run: Run, baseline: BaselineData, decision: Decision | None) -> Comparison:
     here = {(each.target, each.scenario_id): each for each in run.judgements}
     by_words: dict[tuple[str, str], list[Line]] = defaultdict(list)
     for each in baseline.results:
@@ -287,7 +287,7 @@ def _baseline_line(run: Run, result: BaselineResult, judgement: Judgement | None
     )
 
 
-def _notes(baseline: BaselineData, decision: DecisionData | None) -> Iterator[str]:
+def _notes(baseline: BaselineData, decision: Decision | None) -> Iterator[str]:
     """Yield who named a baseline, and which targets its targets are paired with."""
     who = "The gate compared this run with it" if decision else "This run was judged beside it"
     yield f"{who}, as {baseline.named_by} names it."

@@ -241,12 +241,12 @@ def test_the_gates_view_shows_the_runs_own_decision_until_a_gate_decides(tmp_pat
 
 def test_the_gates_page_tells_once_what_several_results_do_in_the_same_way(tmp_path: Path) -> None:
     values = {"api": "Heartbeat", "field": "error_code", "expected": "A", "actual": "B", "noticed": "Little."}
-    complaint = hostile_complaint(HEARTBEAT) | {"difference": values}
+    complaint = hostile_complaint(HEARTBEAT) | {"difference": values, "cause": "f0"}
     changes: list[dict[str, object]] = [
         {},
         {"target": SCALA, "subject": f"{FENCED} on {SCALA}", "scenario_id": FENCED},
         {"kind": "new difference"},
-        {"difference": None},
+        {"difference": None, "cause": None},
     ]
     decision = hostile_decision(HEARTBEAT) | {"complaints": [complaint | change for change in changes]}
     (tmp_path / "gate.json").write_text(json.dumps(decision))
