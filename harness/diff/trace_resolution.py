@@ -21,6 +21,7 @@ from harness.scenario.values import (
     OneOf,
     Pattern,
     TopicId,
+    parts,
     phrase,
 )
 from harness.trace.canonical import (
@@ -39,7 +40,6 @@ class TraceResolution:
     def __init__(self, script: Script, events: Sequence[Event]) -> None:
         groups = groups_of(script, events)
         self._learnt: Event | None = None
-        self._read: tuple[Event, dict[str, FieldValue]] | None = None
         self._bindings = Bindings(groups=groups)
         self._canonicaliser = Canonicaliser(
             groups={real: name for name, real in groups.items()},
@@ -71,18 +71,12 @@ class TraceResolution:
         if event is self._learnt:
             return
         self._learnt = event
-        answered = self._fields(event)
+        answered = read_fields(event.fields)
         self._bindings.learn(step=event.step, actor=event.actor, api=event.api, fields=answered)
 
     def answered(self, event: Event) -> FieldValue:
         """Return a response's decoded fields, in canonical order where Kafka defines no order."""
-        return self._canonicaliser.arranged(self._fields(event), api=event.api or "")
-
-    def _fields(self, event: Event) -> dict[str, FieldValue]:
-        """Parse an event's fields, once for consecutive calls with the same event."""
-        if self._read is None or self._read[0] is not event:
-            self._read = (event, read_fields(event.fields))
-        return self._read[1]
+        return self._canonicaliser.arranged(read_fields(event.fields), api=event.api or "")
 
     def resolved(self, expected: Mapping[str, Pattern], event: Event) -> dict[str, Pattern]:
         """Replace references with values, and learn from the answer that is being checked.
@@ -196,10 +190,10 @@ def groups_of(script: Script, events: Sequence[Event]) -> dict[str, str]:
 def _named_groups(scripted: Pattern, sent: object) -> Iterator[tuple[str, str]]:
     if isinstance(scripted, GroupRef) and isinstance(sent, str):
         yield scripted.name, sent
-    elif isinstance(scripted, Mapping) and isinstance(sent, Mapping):
+    elif isinstance(sent, dict) and isinstance(scripted, Mapping):
         for name in scripted:
             yield from _named_groups(scripted[name], sent.get(name))
-    elif _is_sequence(scripted) and _is_sequence(sent):
+    elif isinstance(sent, list) and _is_sequence(scripted):
         for one, other in zip(scripted, sent, strict=False):
             yield from _named_groups(one, other)
 
@@ -208,17 +202,9 @@ def _group_names(pattern: Pattern) -> Iterator[str]:
     match pattern:
         case GroupRef(name) | TopicId(GroupRef(name)):
             yield name
-        case OneOf(items) | InAnyOrder(items) | Containing(items):
-            for item in items:
-                yield from _group_names(item)
-        case Mapping():
-            for item in pattern.values():
-                yield from _group_names(item)
-        case Sequence() if _is_sequence(pattern):
-            for item in pattern:
-                yield from _group_names(item)
         case _:
-            pass
+            for item in parts(pattern):
+                yield from _group_names(item)
 
 
 def _is_sequence(value: object) -> TypeGuard[Sequence[Pattern]]:

@@ -31,8 +31,8 @@ EXTERNAL: Final = "external:"
 """How the spec of an external broker begins."""
 JudgedTargets: TypeAlias = Mapping[str, Sequence[Repeated]]
 """By target, in the run's order: its scenarios, each with all attempts."""
-_SHARED_BYTES: Final = 24 * 1024 * 1024
-"""The size of traces below which starting more processes takes longer than it saves."""
+_SHARED_BYTES: Final = 3 * 1024 * 1024
+"""The size of compressed traces below which starting more processes takes longer than it saves."""
 
 
 def judge_run(
@@ -116,14 +116,12 @@ def judge_folder(folder: RunFolder) -> JudgedTargets:
     """
     names = folder.targets()
     shares = _shares(folder, names)
-    by_target: dict[str, list[Repeated]] = {}
     if len(shares) == 1 or _trace_bytes(folder, names) < _SHARED_BYTES:
-        for share in shares:
-            by_target |= _judge_share(folder, share)
-    else:
-        with workers(len(shares)) as pool:
-            for found in pool.map(_judge_share, [folder] * len(shares), shares):
-                by_target |= found
+        return _judge_share(folder, names)
+    by_target: dict[str, list[Repeated]] = {}
+    with workers(len(shares)) as pool:
+        for found in pool.map(_judge_share, [folder] * len(shares), shares):
+            by_target |= found
     return {name: by_target[name] for name in names}
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from types import UnionType
 from typing import TYPE_CHECKING, Final, TypeVar, get_args, get_origin
 
@@ -32,13 +33,18 @@ def made(cls: type[MadeT], content: Mapping[str, object]) -> MadeT:
 
 
 def _fits(value: object, hint: object) -> bool:
-    origin, arguments = get_origin(hint), get_args(hint)
+    if isinstance(hint, type):
+        return isinstance(value, hint) and not (hint is int and isinstance(value, bool))
+    origin, arguments = _parts(hint)
     if origin is UnionType and all(each in _PLAIN for each in arguments):
         return any(_fits(value, each) for each in arguments)
     if origin is tuple:
         return isinstance(value, tuple) and all(_fits(each, arguments[0]) for each in value)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return isinstance(value, Mapping) and all(_fits(each, arguments[1]) for each in value.values())
-    if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    return not isinstance(hint, type) or isinstance(value, hint)
+    return True
+
+
+@cache
+def _parts(hint: object) -> tuple[object, tuple[object, ...]]:
+    return get_origin(hint), get_args(hint)

@@ -211,10 +211,13 @@ def references(value: Pattern) -> tuple[Ref | AnswerRef | TopicId, ...]:
         return (value,)
     if isinstance(value, Plus):
         return (value.base,)
-    return tuple(ref for item in _parts(value) for ref in references(item))
+    return tuple(ref for item in parts(value) for ref in references(item))
 
 
-def _parts(value: Pattern) -> Iterable[Pattern]:
+def parts(value: Pattern) -> Iterable[Pattern]:
+    """Return the patterns that a pattern consists of; none for a plain value."""
+    if value is None or isinstance(value, int | str | bytes):
+        return ()
     match value:
         case Mapping():
             return value.values()

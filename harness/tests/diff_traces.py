@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -207,7 +208,7 @@ def spoilt(
         if event.kind == EventKind.SILENCE:
             given.append(None)
         elif event.kind == EventKind.RESPONSE:
-            fields = read_fields(event.fields)
+            fields = dict(deepcopy(read_fields(event.fields)))
             if event.step == step:
                 change(fields)
             given.append(fields)

@@ -199,16 +199,16 @@ class Canonicaliser:
 
     def arranged(self, value: FieldValue, *, api: str, path: str = "") -> FieldValue:
         """Return decoded fields, with items only left out and sorted as in the canonical form."""
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             parent = f"{path}." if path else ""
             return {
                 name: self.arranged(item, api=api, path=f"{parent}{name}") for name, item in value.items()
             }
-        if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+        if not isinstance(value, list | tuple):
             return value
         items = [item for item in value if self._concerns_us(item, api, path)]
         key = sort_key_fields(api, path)
-        if key is not None:
+        if key is not None and len(items) > 1:
             items.sort(key=lambda item: sort_key(self._value(item, api, f"{path}[]"), key))
         return [self.arranged(item, api=api, path=f"{path}[]") for item in items]
 
@@ -228,9 +228,9 @@ class Canonicaliser:
             return _plain(value) if batches is None else batches
         if isinstance(value, str | int):
             return self._leaf(value, field_name(path))
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             return self._mapping(_as_far_as_spoken(value, api, path), api, f"{path}." if path else "")
-        if isinstance(value, Sequence) and not isinstance(value, bytes):
+        if isinstance(value, list | tuple):
             return self._sequence(value, api, path)
         return _plain(value)
 
@@ -259,11 +259,11 @@ class Canonicaliser:
     def _sequence(self, items: Sequence[FieldValue], api: str, path: str) -> Json:
         key = sort_key_fields(api, path)
         kept = [self._value(item, api, f"{path}[]") for item in items if self._concerns_us(item, api, path)]
-        return kept if key is None else sorted(kept, key=lambda item: sort_key(item, key))
+        return kept if key is None or len(kept) < 2 else sorted(kept, key=lambda item: sort_key(item, key))
 
     def _concerns_us(self, item: FieldValue, api: str, path: str) -> bool:
         """Return False for what others have on the same broker: their groups, and APIs of other services."""
-        if not isinstance(item, Mapping):
+        if not isinstance(item, dict):
             return True
         match api, path:
             case "ListGroups", "groups":
@@ -349,9 +349,9 @@ def _plain(value: FieldValue) -> Json:
         return value
     if isinstance(value, bytes):
         return {"$bytes": value.hex()}
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value
 

@@ -236,7 +236,7 @@ _Events: TypeAlias = Mapping[str, Sequence[Event]]
 
 
 class StepTable:
-    """The aligned events of a run, read one scenario at a time, or all at once with `read_all`."""
+    """The aligned events of a run; only the first scenario that is asked for is read by itself."""
 
     def __init__(self, folder: RunFolder, judgements: Iterable[Judgement]) -> None:
         """Take a run's folder; nothing is read before it is asked for."""
@@ -247,6 +247,8 @@ class StepTable:
         self.damage: dict[Path, str] = {}
         """Why a file of the record could not be read, by its path; what it has is left out."""
         self._traces: dict[str, _Events] | None = None
+        self._asked: str | None = None
+        """The scenario that was asked for last."""
 
     def read_all(self) -> None:
         """Read all traces, for a report of all scenarios."""
@@ -256,6 +258,9 @@ class StepTable:
 
     def of_scenario(self, scenario_id: str) -> dict[str, tuple[AlignedEvents, ...]]:
         """Return a scenario's events by target, in order; events outside the script's steps come last."""
+        if self._asked not in (None, scenario_id):
+            self.read_all()
+        self._asked = scenario_id
         limit = PageLimit()
         return {
             target: tuple(sorted(limit.within(rows), key=_happening))
