@@ -13,11 +13,9 @@ from harness.captures.facts import Facts, facts_of
 from harness.captures.hashing import Hashing
 from harness.captures.judged import JudgedCaptures, JudgedGroup, joined
 from harness.captures.notes import Notes
-from harness.captures.parts import PART, parts_of
-from harness.captures.rows import Row, RowKind, exchange_of
-from harness.captures.sorting import in_order
+from harness.captures.parts import PART, STRETCH, Start, parts_of, stretches_of
+from harness.captures.rows import Row, RowKind, exchange_of, in_order
 from harness.captures.sources import CONVERSATION, Sources, rows_of_captures, rows_of_journal, sources_of
-from harness.captures.stretches import STRETCH, Start, stretches_of
 from harness.invariants.blame import Blame, Refusal, ToBlame
 from harness.invariants.exchange import Exchange
 from harness.replay import ReferenceProfile

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Final
 
 from harness.tap.journal import Endpoint
@@ -68,20 +68,10 @@ class Notes:
 
     def add(self, other: "Notes") -> None:
         """Add the notes about another part of the input."""
-        self.damages = sorted((*self.damages, *other.damages))
-        self.packets += other.packets
-        self.unread_packets += other.unread_packets
-        self.connections += other.connections
-        self.without_frames += other.without_frames
-        self.encrypted |= other.encrypted
-        self.also_encrypted += other.also_encrypted
-        self.lost.update(other.lost)
-        self.skipped.update(other.skipped)
-        self.malformed += other.malformed
-        self.requests.update(other.requests)
-        self.has_groups = self.has_groups or other.has_groups
-        self.without_request.update(other.without_request)
-        self.other_ports.update(other.other_ports)
+        for each in fields(self):
+            mine, theirs = getattr(self, each.name), getattr(other, each.name)
+            is_either = isinstance(mine, bool | set)
+            setattr(self, each.name, mine | theirs if is_either else mine + theirs)
 
     def in_words(self) -> Iterator[str]:
         """Yield a line for each thing that was noted."""

@@ -18,9 +18,9 @@ from harness.captures.facts import Facts, facts_of
 from harness.captures.judged import JudgedCaptures, JudgedGroup, joined
 from harness.captures.judging import Terms, judge_stretch, split
 from harness.captures.notes import Notes
+from harness.captures.parts import Start, stretches_of
 from harness.captures.rows import Row
 from harness.captures.sources import Sources, rows_of_captures, rows_of_journal
-from harness.captures.stretches import Start, stretches_of
 from harness.spark.executors import GroupedRow, grouped_job
 
 _NOTES: Final = 11

@@ -1,17 +1,125 @@
-"""The judgement of stored histories, for each race and target."""
+"""The judgement of stored histories, for each race and target, and the known cases without an order."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Final
 
+from harness.invariants.exchange import Exchange, Fields
 from harness.races.catalogue import RACES, Race
 from harness.races.history import History
-from harness.races.known import known_finding
-from harness.races.outcomes import label, outcome_of
 from harness.races.search import Explanation, SearchOutcome, explain
 from harness.races.specification import MachineFactory
+
+_NO_ANSWER: Final = "no answer"
+_HEARTBEATS: Final[Mapping[object, str]] = {
+    0: "ConsumerGroupHeartbeat (join)",
+    -1: "ConsumerGroupHeartbeat (leave)",
+}
+"""Labels by the member epoch in the request."""
+
+
+def label(api: str, request: Fields) -> str:
+    """Return the label of an operation, e.g. `JoinGroup (new)`."""
+    match api:
+        case "JoinGroup" if request.get("group_instance_id"):
+            return "JoinGroup (static)"
+        case "JoinGroup":
+            return "JoinGroup (known)" if request["member_id"] else "JoinGroup (new)"
+        case "OffsetCommit":
+            by_nobody = request["generation_id_or_member_epoch"] == -1
+            return "OffsetCommit (nobody)" if by_nobody else "OffsetCommit (member)"
+        case "ConsumerGroupHeartbeat":
+            return _HEARTBEATS.get(request["member_epoch"], api)
+        case _:
+            return api
+
+
+def outcome_of(operation: Exchange) -> str:
+    """Return the outcome of an operation: its first error, or else the state or offset it read."""
+    api, answer = operation.api, operation.answer
+    if answer is None:
+        return _NO_ANSWER
+    error = next((code for code in _values(answer, "error_code") if code != "NONE"), None)
+    if error is not None:
+        return error
+    if api in ("DescribeGroups", "ConsumerGroupDescribe"):
+        return next(_values(answer, "group_state"), "NONE")
+    if api == "OffsetFetch":
+        offset = next(_values(answer, "committed_offset"), "-1")
+        return "no offset" if offset == "-1" else f"offset {offset}"
+    return "NONE"
+
+
+def _values(answer: object, name: str) -> Iterator[str]:
+    """Return the values of every field of that name, outermost first."""
+    if isinstance(answer, Mapping):
+        if name in answer:
+            yield str(answer[name])
+        for item in answer.values():
+            yield from _values(item, name)
+    elif isinstance(answer, Sequence) and not isinstance(answer, str | bytes):
+        for item in answer:
+            yield from _values(item, name)
+
+
+_Answer = tuple[str, str]
+"""An API, and the outcome of its operation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownFinding:
+    """A case in which Kafka is not atomic, and the answers that identify it."""
+
+    name: str
+    meaning: str
+    source: str
+    families: frozenset[str]
+    """The coordinators that have it."""
+    answers: frozenset[_Answer]
+    """The answers that must all be among those that contradict each other."""
+
+
+KNOWN: Final = (
+    KnownFinding(
+        name="dead-group-comes-back-while-looked-at",
+        meaning=(
+            "Who finds a group Dead asks again whether it exists. If somebody has made it anew meanwhile, "
+            "DeleteGroups is answered NOT_COORDINATOR by the group's coordinator."
+        ),
+        source="GroupCoordinator#handleDeleteGroups, GroupMetadataManager#groupNotExists (2.8.2, 3.9.2)",
+        families=frozenset(("scala",)),
+        answers=frozenset((("DeleteGroups", "NOT_COORDINATOR"),)),
+    ),
+    KnownFinding(
+        name="dead-group-comes-back-while-offsets-are-deleted",
+        meaning="As before, of OffsetDelete.",
+        source="GroupCoordinator#handleDeleteOffsets, GroupMetadataManager#groupNotExists (2.8.2, 3.9.2)",
+        families=frozenset(("scala",)),
+        answers=frozenset((("OffsetDelete", "NOT_COORDINATOR"),)),
+    ),
+    KnownFinding(
+        name="offsets-deleted-of-a-group-deleted-meanwhile",
+        meaning=(
+            "OffsetDelete takes the group's lock to look at its state, and again to remove offsets. A "
+            "DeleteGroups may come between, and both say NONE, though whichever is first leaves no group to "
+            "the other."
+        ),
+        source=(
+            "GroupCoordinator#handleDeleteOffsets, GroupMetadataManager#cleanupGroupMetadata (2.8.2, 3.9.2)"
+        ),
+        families=frozenset(("scala",)),
+        answers=frozenset((("OffsetDelete", "NONE"), ("DeleteGroups", "NONE"))),
+    ),
+)
+
+
+def known_finding(history: History, core: Iterable[int], family: str) -> KnownFinding | None:
+    """Return the known finding that explains a contradiction, if there is one."""
+    reported = {(history.operations[each].api, outcome_of(history.operations[each])) for each in core}
+    return next((each for each in KNOWN if family in each.families and each.answers <= reported), None)
+
 
 _MOVES_MAX: Final = 2_000
 """Smaller than the search's own, so an operation that is hard to rule out is soon kept."""

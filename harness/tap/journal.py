@@ -137,14 +137,12 @@ def refuse_torn(path: Path) -> None:
     Raises:
         TraceError: it does, or is missing, or is not a journal.
     """
-    size = path.stat().st_size if path.exists() else 0
     with open_journal(path) as file:
-        while head := file.read(_HEADER.size):
-            begin = file.tell() - len(head)
-            end = begin + _HEADER.size + (_HEADER.unpack(head)[3] if len(head) == _HEADER.size else 0)
-            if len(head) < _HEADER.size or end > size:
-                raise TraceError(f"{path}: cut short within the entry at byte {begin} of {size}")
-            file.seek(end)
+        while next_entry(file, path) is not None:
+            pass
+        begin, size = file.tell(), path.stat().st_size
+        if begin < size:
+            raise TraceError(f"{path}: cut short within the entry at byte {begin} of {size}")
 
 
 def open_journal(path: Path) -> BinaryIO:

@@ -11,8 +11,7 @@ import pytest
 from harness.captures.judging import judge_here
 from harness.captures.notes import Notes
 from harness.captures.parts import parts_of
-from harness.captures.rows import Row, RowKind
-from harness.captures.sorting import in_order
+from harness.captures.rows import Row, RowKind, in_order
 from harness.captures.sources import rows_of_captures, sources_of
 from harness.captures.tests.made_captures import (
     OPTIONS,

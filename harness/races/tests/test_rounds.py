@@ -11,8 +11,7 @@ from harness.cli import app
 from harness.races.catalogue import RACES, Race, RaceError, select_races
 from harness.races.folder import RacesFolder, RunRecord
 from harness.races.history import GROUP, History, RacedExchange, history_to_json, in_order, read_histories
-from harness.races.judge import judge
-from harness.races.known import known_finding
+from harness.races.judge import judge, known_finding
 from harness.races.plan import cohorts, make_round
 from harness.races.search import SearchOutcome, explain
 from harness.races.specification import ReferenceSpecification

@@ -45,10 +45,11 @@ def test_a_request_about_others_things_is_not_passed(tmp_path: Path) -> None:
 
 def test_what_is_refused_or_no_frame_is_not_passed_even_byte_by_byte(tmp_path: Path) -> None:
     with tapped_port(tmp_path, prefix=PREFIX) as tapped:
-        for name, sent in (("script", heartbeat("payroll")), ("browser", b"GET / HTTP/1.1\r\n\r\n")):
+        by_bytes = [bytes([each]) for each in heartbeat("payroll")]
+        for name, pieces in (("script", by_bytes), ("browser", [b"GET / HTTP/1.1\r\n\r\n"])):
             client, broker = tapped.open(name)
-            for byte in sent:
-                client.send(bytes([byte]))
+            for piece in pieces:
+                client.send(piece)
             assert broker.receive(1) == b""
             assert tapped.tap.refusal(name) is not None
 
