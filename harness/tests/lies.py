@@ -1,4 +1,4 @@
-"""A hundred kinds of lying brokers, each met by `run` and `tap`: `python -m harness.tests.lies`.
+"""Two hundred kinds of lying brokers, each met by `run` and `tap`: `python -m harness.tests.lies`.
 
 It prints how each command ended: exit code, time, most memory, and what was said first of the target.
 """
@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final
@@ -56,6 +56,7 @@ HOSTS: Final[Mapping[str, str]] = {
     "no IDNA": "\u00ad\u200b.\u2488",
     "a line and a colour": "a\n\x1b[31mb",
     "nobody": "broker.invalid",
+    "who never answers": "192.0.2.1",
 }
 PORTS: Final = (99_999, -5, 0, 2**31 - 1)
 _SET_UP: Final = ("ApiVersions", "FindCoordinator", "Heartbeat", "OffsetFetch", "Metadata")
@@ -131,21 +132,10 @@ def met_by_run(kind: str, port: int, directory: Path) -> Ending:
     targets = ("--target", "reference", "--target", f"external:127.0.0.1:{port}", "--profile", _PROFILE)
     command = ("run", *targets, "--no-report", "--run-id", "run", *CHOSEN)
     with forked((*command, "--out", str(directory)), directory) as process:
-        code, seconds, peak_mib = _ended(process, directory)
-    said = (directory / "log").read_text(errors="replace")
-    faults = _faults(code, said)
+        ending = _ended(process, directory, kind, "run")
     if _outcomes(directory / "run", "reference") != {"conforms"}:
-        faults = (*faults, "the reference's verdict is gone")
-    reported = _first_reported(said)
-    return Ending(
-        kind=kind,
-        command="run",
-        code=code,
-        seconds=seconds,
-        peak_mib=peak_mib,
-        reported=reported,
-        faults=faults,
-    )
+        return replace(ending, faults=(*ending.faults, "the reference's verdict is gone"))
+    return ending
 
 
 def met_by_tap(kind: str, port: int, directory: Path) -> Ending:
@@ -159,26 +149,25 @@ def met_by_tap(kind: str, port: int, directory: Path) -> Ending:
             began_s = time.monotonic()
             assert process.pid is not None
             os.kill(process.pid, signal.SIGINT)
-        code, _, peak_mib = _ended(process, directory)
+        ending = _ended(process, directory, kind, "tap")
+    return replace(ending, seconds=time.monotonic() - began_s)
+
+
+def _ended(process: BaseProcess, directory: Path, kind: str, command: str) -> Ending:
+    """Wait for the end of a command."""
+    began_s = time.monotonic()
+    process.join(_GIVEN_UP_S)
     said = (directory / "log").read_text(errors="replace")
+    code = ExitCode.HARNESS_ERROR if process.exitcode is None else process.exitcode
     return Ending(
         kind=kind,
-        command="tap",
+        command=command,
         code=code,
         seconds=time.monotonic() - began_s,
-        peak_mib=peak_mib,
+        peak_mib=0.0 if process.exitcode is None else float((directory / "peak").read_text()),
         reported=_first_reported(said),
         faults=_faults(code, said),
     )
-
-
-def _ended(process: BaseProcess, directory: Path) -> tuple[int, float, float]:
-    """Wait for the end; returns exit code, seconds, and the most MiB that it had."""
-    began_s = time.monotonic()
-    process.join(_GIVEN_UP_S)
-    if process.exitcode is None:
-        return ExitCode.HARNESS_ERROR, _GIVEN_UP_S, 0.0
-    return process.exitcode, time.monotonic() - began_s, float((directory / "peak").read_text())
 
 
 def _address(log: Path, process: BaseProcess) -> tuple[str, int] | None:

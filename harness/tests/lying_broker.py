@@ -251,6 +251,10 @@ def _deeply_replaced(value: object, name: str, other: object) -> object:
     return value
 
 
+def _before(correlation_id: bytes) -> bytes:
+    return struct.pack(">i", struct.unpack(">i", correlation_id)[0] - 1)
+
+
 def _whole(change: Callable[[bytes], bytes]) -> Parts:
     return lambda answer, _, __: (change(answer),)
 
@@ -269,6 +273,10 @@ OF_ANY_ANSWER: Final[Mapping[str, Callable[..., Lie]]] = {
     "four billion elements": partial(Lie, _whole(lambda old: sized(old[:-1] + b"\xff\xff\xff\xff\x0f"))),
     "two billion elements": partial(Lie, _whole(lambda old: sized(old[:-4] + b"\x7f\xff\xff\xff"))),
     "a wrong correlation id": partial(Lie, _whole(lambda old: sized(b"\0\0\x7f\xff" + old[4:]))),
+    "the correlation id before": partial(Lie, _whole(lambda old: sized(_before(old[:4]) + old[4:]))),
+    "tags without an end": partial(Lie, _whole(lambda old: sized(old[:4] + b"\xff" * 10 + old[5:]))),
+    "byte by byte": partial(Lie, lambda old, _, __: (bytes((each,)) for each in sized(old))),
+    "once, closes": partial(Lie, _whole(sized), closes=True),
     "twice": partial(Lie, _whole(lambda old: sized(old) * 2)),
     "an unknown error code": partial(Lie, _with_error(4711)),
     "12 MiB behind it": partial(Lie, _whole(lambda old: sized(old + bytes(12 * _MIB)))),
