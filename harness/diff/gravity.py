@@ -43,6 +43,7 @@ class Gravity(IntEnum):
     NO_ANSWER = auto()
     ERROR_CODE = auto()
     STATE = auto()
+    COUNT = auto()
     VALUE = auto()
     LENIENT = auto()
 
@@ -55,6 +56,8 @@ def gravity(one: RawDifference | Difference) -> Gravity:
         return Gravity.NO_ANSWER if one.difference_class in _NO_ANSWER else Gravity.VALUE
     if one.difference_class in _ERRORS:
         return Gravity.ERROR_CODE
+    if _COUNTER.fullmatch(one.field.rpartition(".")[2]):
+        return Gravity.COUNT
     return Gravity.STATE if _STATE.search(unindexed(one.field)) else Gravity.VALUE
 
 

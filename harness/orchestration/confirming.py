@@ -1,10 +1,11 @@
 """Scenarios that are run again: all of them for `--repeat`, and those whose result is unexpected.
 
 A difference that occurs again is attributed to the target. One that does not may be due to a race or to the
-machine: it accuses nobody, and stays visible. One scenario is run again for all results of a cause; if it
-does not show the cause, the next one is. Attempts are kept beside the target's trace, numbered from 2, so
-that a stored run is judged by all of them again. References run in virtual time, give the same result every
-time, and are not run again.
+machine: it accuses nobody, and stays visible. One scenario is run again for all results of a cause, the
+shortest; if it does not show the cause, the next one is. What is new and grave comes first, since time is
+limited, and of that, what heads most results. Attempts are kept beside the target's trace, numbered from 2,
+so that a stored run is judged by all of them again. References run in virtual time, give the same result
+every time, and are not run again.
 """
 
 import asyncio
@@ -15,8 +16,10 @@ from functools import partial
 from math import inf
 from typing import Final
 
+from harness.capacity import machine
 from harness.diff.alignment import BROKER_ENDED_WORDS
 from harness.diff.check import CheckedRun, TargetTrace, with_attempt
+from harness.diff.gravity import gravity
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
 from harness.diff.repeats import (
@@ -38,7 +41,7 @@ from harness.orchestration.packings import packings
 from harness.orchestration.plan import RunPlan
 from harness.orchestration.reviving import drives_of
 from harness.runner.admission import Admission
-from harness.runner.drive import Drive, DriveSinks
+from harness.runner.drive import JOBS, Drive, DriveSinks
 from harness.runner.recorder import note_alone
 from harness.runner.sharing import Packing
 from harness.runner.watcher import Watcher
@@ -47,9 +50,14 @@ from harness.scenario.script import Script
 from harness.targets.base.interface import Lasting, Target, TargetError
 from harness.trace.events import TARGET_LOST, Event, EventKind
 from harness.trace.files import EventWriter, RunFolder, attempt_name
+from harness.verdict import Delta
 
 ATTEMPTS: Final = 3
 """How often a scenario is run in total, including the first time, before its result is an accusation."""
+STARVED_ATTEMPTS: Final = 6
+"""Likewise, where the machine was to blame each time: such attempts decide nothing."""
+_FEW: Final = machine().jobs(per_core=2)
+"""How many scenarios leave the machine calm. A broker that runs anyway is set up once for all of them."""
 SHARE: Final = 0.2
 """The share of the drive's time in which attempts may begin, unless the user sets another limit."""
 LEAST_S: Final = 20.0
@@ -121,8 +129,8 @@ class Rerun:
         """Run scenarios with unexpected results again, one for each cause.
 
         In the first round one scenario of every cause is run, all of a target together. After that they run
-        alone: of each cause that was not shown again, the next scenario, and in the end those that showed it
-        once and once did not.
+        alone, and a few at once on a broker that the run did not start: of each cause that was not shown
+        again, the next scenario, and in the end those that showed it once and once did not.
 
         Args:
             judged: all attempts so far.
@@ -135,14 +143,14 @@ class Rerun:
         accused = self._accused(judged, checked)
         if not accused:
             return judged, True
-        until_s = _now_s() + time_s
         why = f"the {time_s:.0f} s for it had passed"
         is_whole = True
         try:
             await self._run_batches(_by_target(_due(accused)))
             self._say_confirmed(accused)
+            until_s = _now_s() + time_s
             while due := self._due_again(accused):
-                if not await self._run_batches([[each] for each in due], until_s):
+                if not await self._run_batches(tuple(_few_at_once(due)), until_s):
                     break
                 self._say_confirmed(accused)
         except asyncio.CancelledError:
@@ -166,7 +174,7 @@ class Rerun:
         return (target for target in self.plan.targets if not is_reference(target.spec))
 
     def _accused(self, judged: JudgedTargets, checked: CheckedRun) -> Sequence[_Accused]:
-        """Return the results that accuse somebody, or that are open."""
+        """Return the results that accuse somebody, or that are open: first what is new, then by gravity."""
         targets = {target.name: target for target in self._real_targets()}
         chosen = [
             each
@@ -176,7 +184,17 @@ class Rerun:
         oracles = self._oracles(chosen)
         attempts = {(name, one.scenario_id): one for name, of_target in judged.items() for one in of_target}
         heads = [one for one in checked.differences if one.ordinal == 0]
-        causes = {(one.target, one.scenario_id): one.cause for one in heads}
+        findings = {(one.target, one.scenario_id): one for one in heads}
+        counts = Counter((one.target, one.cause) for one in heads)
+
+        def urgency(each: Judgement) -> tuple[bool, int, int, float]:
+            finding = findings.get((each.target, each.scenario_id))
+            grave, count = (
+                (0, 0) if finding is None else (gravity(finding), counts[finding.target, finding.cause])
+            )
+            return each.delta == Delta.SAME, grave, -count, each.duration_ms
+
+        chosen.sort(key=urgency)
         # What ended a broker did so twice already.
         ended = {(one.target, one.scenario_id) for one in heads if one.actual == BROKER_ENDED_WORDS}
         return [
@@ -185,13 +203,13 @@ class Rerun:
                 script=self.plan.scripts[each.scenario_id],
                 as_driven=self._as_driven(each),
                 info=target_info(self.folder, each.target),
-                repeated=attempts[each.target, each.scenario_id],
+                repeated=attempts[place],
                 oracle=oracles.get(each.target),
-                cause=causes.get((each.target, each.scenario_id), each.scenario_id),
-                try_count=len(attempts[each.target, each.scenario_id].attempts),
+                cause=findings[place].cause if place in findings else each.scenario_id,
+                try_count=len(attempts[place].attempts),
             )
             for each in chosen
-            if (each.target, each.scenario_id) not in ended
+            if (place := (each.target, each.scenario_id)) not in ended
         ]
 
     def _oracles(self, chosen: Sequence[Judgement]) -> Mapping[str, TargetTrace]:
@@ -225,7 +243,9 @@ class Rerun:
             try:
                 scripts = tuple(each.script for each in batch)
                 packing = self._configs_of(target)
-                await self._run(target, scripts, number, watchers[target.name, number], recorded, packing)
+                watcher = watchers[target.name, number]
+                jobs = JOBS if until_s == inf else _FEW
+                await self._run(target, scripts, number, watcher, recorded, packing, jobs=jobs)
             finally:
                 for one in batch:
                     one.add([event for event in recorded if event.scenario_id == one.script.id])
@@ -249,11 +269,14 @@ class Rerun:
         watcher: "_AgainWatcher",
         recorded: list[Event],
         packing: Packing | None = None,
+        *,
+        jobs: int = JOBS,
     ) -> None:
         """Run some scripts with fresh brokers, and append their events to `recorded`.
 
         Without a packing, each script has a broker with the configuration that it asks for.
         """
+        jobs = min(jobs, self.plan.limits.jobs)
         logs = self.folder.logs(target.name) / f"attempt-{number}"
         with EventWriter(self.folder.events(attempt_name(target.name, number))) as writer:
 
@@ -266,7 +289,7 @@ class Rerun:
                 run_id=f"{self.plan.run_id}.{number}",
                 target=target,
                 target_name=target.name,
-                limits=self.plan.limits,
+                limits=replace(self.plan.limits, jobs=jobs),
                 sinks=DriveSinks(
                     write=write,
                     broker_ready=lambda *_: None,
@@ -275,7 +298,7 @@ class Rerun:
                 watcher=watcher,
                 base_config=self.plan.properties_of(target),
                 packing=packing,
-                admission=Admission(frozenset(), jobs=self.plan.limits.jobs),
+                admission=Admission(frozenset(), jobs=jobs),
             )
             try:
                 alone = drives_of(target, drive)
@@ -342,17 +365,29 @@ def _due(accused: Sequence[_Accused]) -> Sequence[_Accused]:
     confirmed = confirmed_causes(each.repeated for each in accused)
     due: dict[tuple[str, str], _Accused] = {}
     for each in accused:
-        is_done = each.key in confirmed or each.try_count >= ATTEMPTS or was_excused(each.repeated)
+        is_done = each.key in confirmed or each.try_count >= _most(each) or was_excused(each.repeated)
         if not is_done and (each.key not in due or each.try_count < due[each.key].try_count):
             due[each.key] = each
     return tuple(due.values())
 
 
+def _most(one: _Accused) -> int:
+    """Return how often a result's scenario may run in total."""
+    return STARVED_ATTEMPTS if all(each.starved for each in one.repeated.attempts) else ATTEMPTS
+
+
+def _few_at_once(accused: Sequence[_Accused]) -> Iterator[Sequence[_Accused]]:
+    """Yield what to run at once: each result alone, but several of a target that the run did not start."""
+    for alike in _by_target(accused):
+        size = 8 * _FEW if alike[0].target.is_external else 1
+        yield from (alike[at : at + size] for at in range(0, len(alike), size))
+
+
 def _by_target(accused: Sequence[_Accused]) -> Sequence[Sequence[_Accused]]:
-    """Group the results that are due into one batch for each target."""
-    batches: dict[str, list[_Accused]] = {}
+    """Group the results that are due into one batch for each target and number of attempts."""
+    batches: dict[tuple[str, int], list[_Accused]] = {}
     for each in accused:
-        batches.setdefault(each.target.name, []).append(each)
+        batches.setdefault((each.target.name, each.try_count), []).append(each)
     return tuple(batches.values())
 
 

@@ -48,6 +48,7 @@ LATER = made(7, "error_code", '"NONE"', '"UNKNOWN_MEMBER_ID"')
     [
         ((PROSE, COSMETIC), COSMETIC, ()),
         ((COSMETIC, GENERATION), GENERATION, ()),
+        ((GENERATION, made(5, "leader", '"a"', '"b"')), made(5, "leader", '"a"', '"b"'), ()),
         ((GENERATION, OTHER_ERROR), OTHER_ERROR, ()),
         ((OTHER_ERROR, BESIDE_IT), OTHER_ERROR, (BESIDE_IT,)),
         ((GENERATION, ACCEPTED), ACCEPTED, ()),
