@@ -22,7 +22,7 @@ from harness.diff.model import Judgement
 from harness.orchestration.external import announcement
 from harness.orchestration.plan import PlanError, RunPlan, expectation_files, new_run_id, parse_targets
 from harness.orchestration.run import CompletedRun, orchestrate, report
-from harness.report.allure.results import AllureLevel
+from harness.report.allure.pages import AllureLevel
 from harness.report.model.phrases import repetition
 from harness.results.status import ENDED_INTERRUPTED, ResultStatus, shown, status_of
 from harness.results.stored_data import AddedProperties, ReportError, added_properties

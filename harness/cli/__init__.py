@@ -11,9 +11,17 @@ from typer.exceptions import TyperException
 
 from harness import __version__
 from harness.cli.commands import EXAMPLES, add_commands
-from harness.cli.global_options import ANSWER_MIB, COMMAND_CONFIG, JAR_LOCK, MAVEN_MIRROR, PAGE_MIB, TRACE_MIB
-from harness.cli.interrupts import end_at_once_from_now_on, is_interruption, take_signals
-from harness.cli.settings import SettingsError, apply_settings
+from harness.cli.errors import end_at_once_from_now_on, is_interruption, take_signals
+from harness.cli.settings import (
+    ANSWER_MIB,
+    COMMAND_CONFIG,
+    JAR_LOCK,
+    MAVEN_MIRROR,
+    PAGE_MIB,
+    TRACE_MIB,
+    SettingsError,
+    apply_settings,
+)
 from harness.results.status import ExitCode
 from harness.targets.secured.variables import take_secrets
 from harness.workers import collect_rarely

@@ -34,7 +34,7 @@ from harness.clients.steps import ClientScript
 from harness.orchestration.external import announcement, outline
 from harness.orchestration.judging import read_expectations
 from harness.orchestration.plan import PlanError, expectation_files, new_run_id, parse_targets
-from harness.report.site.clients_soak import read_soaks, soak_exit_code, soak_site
+from harness.report.site.run_site import read_soaks, soak_exit_code, soak_site
 from harness.results.client_results import load_clients
 from harness.results.status import ExitCode
 from harness.scenario.errors import ScenarioError

@@ -15,13 +15,12 @@ from harness.clients.run import ClientsPlan, Tell, drive
 from harness.gate.sides import open_run
 from harness.invariants.stored import check_run
 from harness.orchestration.plan import PlanError, parse_targets
-from harness.report.allure.results import AllureLevel
+from harness.report.allure.pages import AllureLevel
 from harness.report.model.clients import brief_text
 from harness.report.render import render_all
-from harness.report.site.clients_soak import soak_exit_code
+from harness.report.site.run_site import soak_exit_code
 from harness.report.site.tap_page import tap_site
-from harness.results.client_judgements import archived_clients
-from harness.results.client_results import clients_folder, load_clients
+from harness.results.client_results import archived_clients, clients_folder, load_clients
 from harness.results.status import ExitCode
 from harness.results.stored_data import is_clients_folder, open_folder, run_kind
 from harness.spark.rows import ARCHIVE

@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 from typer.exceptions import TyperException
 from typing_extensions import override
 
-from harness.cli.global_options import take_behind
+from harness.cli.settings import take_behind
 from harness.extras import remedy_for
 from harness.results.status import ExitCode
 

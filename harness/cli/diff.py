@@ -25,7 +25,7 @@ from harness.orchestration.plan import (
     select_scripts,
 )
 from harness.orchestration.versions import version_targets
-from harness.report.allure.results import AllureLevel
+from harness.report.allure.pages import AllureLevel
 from harness.report.exports.comparison import comparisons_json, comparisons_markdown, print_comparison
 from harness.report.model.comparison import Comparison
 from harness.results.status import ExitCode

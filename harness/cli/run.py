@@ -44,14 +44,13 @@ from harness.orchestration.plan import (
 from harness.orchestration.run import CompletedRun, orchestrate, timed
 from harness.orchestration.run import report as make_report
 from harness.orchestration.versions import found_newer, judged_as_older
-from harness.report.allure.results import AllureLevel
+from harness.report.allure.pages import AllureLevel
 from harness.report.exports.comparison import print_changes, write_changes
 from harness.report.exports.terminal import print_summary, print_verdict, rate_lines
 from harness.report.model.cause_groups import has_verdict
 from harness.report.model.clients import brief_text
 from harness.report.model.run_data import Run
-from harness.results.client_judgements import keep_expectations
-from harness.results.client_results import clients_folder, load_clients
+from harness.results.client_results import clients_folder, keep_expectations, load_clients
 from harness.results.status import ENDED_INTERRUPTED, ExitCode, worst
 from harness.results.stored_data import ReportError, is_clients_folder, open_folder
 from harness.runner.drive import JOBS, Limits

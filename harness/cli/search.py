@@ -17,7 +17,7 @@ from harness.cli.run import ReportOptions, carry_out
 from harness.orchestration.external import announcement, outline
 from harness.orchestration.on_cluster import cluster_of, refuse_unfit
 from harness.orchestration.plan import PlanError, RunPlan, new_run_id, parse_targets
-from harness.report.allure.results import AllureLevel
+from harness.report.allure.pages import AllureLevel
 from harness.report.model.phrases import comparison_line
 from harness.report.model.run_data import Run
 from harness.report.site.answers_page import VIEW, pairs_beside, write_answers

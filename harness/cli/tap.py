@@ -12,8 +12,7 @@ from typing import Annotated, Final
 import typer
 from rich.table import Table
 
-from harness.cli.errors import ends_with_exit_code
-from harness.cli.interrupts import end_at_once_from_now_on, end_well_by_signal
+from harness.cli.errors import end_at_once_from_now_on, end_well_by_signal, ends_with_exit_code
 from harness.cli.options import DRY_RUN, RUN_ID, list_only, refuse_taken
 from harness.invariants import AtFault, Invariant, Violation
 from harness.invariants.blame import in_words

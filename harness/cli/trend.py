@@ -7,7 +7,7 @@ import typer
 
 from harness.cli.errors import ends_with_exit_code
 from harness.report.site.run_site import render_trend
-from harness.results.client_judgements import archived_clients
+from harness.results.client_results import archived_clients
 from harness.results.status import ExitCode
 from harness.results.stored_data import open_folder
 from harness.spark.archive import Archive, pack

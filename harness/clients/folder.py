@@ -8,12 +8,12 @@ from pathlib import Path
 
 from harness.clients.steps import ClientScript, step_to_json
 from harness.diff.expectations import SourcedEntry
-from harness.results.client_judgements import keep_expectations
 from harness.results.client_results import (
     ClientResult,
     ClientsFiles,
     ResultPlace,
     ScriptOutcome,
+    keep_expectations,
     write_results,
 )
 from harness.results.status import ENDED_COMPLETE

@@ -8,8 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.clients.conversations import write_conversations
-from harness.report.exports.junit import write_junit_of_clients
-from harness.report.exports.markdown import write_summary_of_clients
+from harness.report.exports.markdown import write_junit_of_clients, write_summary_of_clients
 from harness.report.model.clients import account, columns_of, tallies
 from harness.report.site.run_site import clients_site_alone
 from harness.results.client_results import ClientResult, ClientsRun, clients_folder, load_clients

@@ -5,12 +5,11 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import islice
 
-from harness.diff.baseline import compared_with
 from harness.diff.compare import Departures
 from harness.diff.expectations import SourcedEntry, StaleEntry, apply_expectations, known_causes
 from harness.diff.gravity import headed
 from harness.diff.judge import Judged, TargetInfo, judge
-from harness.diff.model import Attempt, Difference, Judgement
+from harness.diff.model import Attempt, Difference, Judgement, compared_with
 from harness.diff.repeats import (
     NO_FURTHER_ATTEMPT,
     Repeated,

@@ -16,11 +16,20 @@ from typing import Final
 
 from harness.diff.alignment import BROKER_ENDED_WORDS, aligned, answers_by_step, awaits, kind_words
 from harness.diff.gravity import ranked
-from harness.diff.late import is_late, without_consequences_of_waits
 from harness.diff.lenient import is_unread
 from harness.diff.model import Difference
-from harness.diff.paths import ABSENT, Leaf, is_within, unequal_leaves, value_at
-from harness.diff.raw_difference import Against, RawDifference, field_class, leaf_text
+from harness.diff.raw_difference import (
+    ABSENT,
+    Against,
+    Leaf,
+    RawDifference,
+    field_class,
+    is_within,
+    leaf_text,
+    unequal_leaves,
+    value_at,
+)
+from harness.diff.starved import is_late, without_consequences_of_waits
 from harness.diff.trace_resolution import TraceResolution
 from harness.scenario.matching import MISSING, mismatches
 from harness.scenario.script import Receive, Repeat, Script, SeeClosed, Send, SendBytes, StayParked, Step

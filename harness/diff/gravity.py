@@ -18,8 +18,7 @@ from typing import Final
 from harness.apis.descriptor import Access
 from harness.apis.table import descriptor
 from harness.diff.model import Difference, Judgement
-from harness.diff.paths import unindexed
-from harness.diff.raw_difference import RawDifference
+from harness.diff.raw_difference import RawDifference, unindexed
 from harness.verdict import DifferenceClass, Outcome
 
 _NO_ANSWER: Final = frozenset((DifferenceClass.LIVENESS, DifferenceClass.ORDERING, DifferenceClass.ENCODING))

@@ -10,10 +10,9 @@ from typing import Final
 
 from harness.diff.alignment import awaits
 from harness.diff.compare import Departures, differences
-from harness.diff.late import is_late, timer_run_out
 from harness.diff.model import Difference, Judgement
 from harness.diff.raw_difference import Against
-from harness.diff.starved import starved_before
+from harness.diff.starved import is_late, starved_before, timer_run_out
 from harness.scenario.own_settings import assumptions
 from harness.scenario.script import Script, step_text
 from harness.trace.events import BROKER_ENDED, LATE, LEADERS_MOVED, TARGET_LOST, Event, EventKind

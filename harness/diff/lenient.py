@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from harness.diff.paths import unindexed, value_at
+from harness.diff.raw_difference import unindexed, value_at
 
 _ERROR_CODE: Final = "error_code"
 _FINE: Final = frozenset(("NONE", None))

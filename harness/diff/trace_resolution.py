@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import TypeGuard
 
-from harness.diff.paths import ABSENT, read_fields, unindexed
-from harness.diff.raw_difference import leaf_text
+from harness.diff.raw_difference import ABSENT, leaf_text, read_fields, unindexed
 from harness.scenario.bindings import Bindings
 from harness.scenario.errors import UnboundReferenceError
 from harness.scenario.matching import MISSING, Mismatch

@@ -11,8 +11,7 @@ from harness.diff.model import Judgement
 from harness.gate.decision import listed_kinds, next_step, plain, three_lines
 from harness.gate.evaluate import Gated
 from harness.gate.policy import FailOn, Handling, Policy
-from harness.report.exports.junit import SKIPPED, Case, Suite, case_of, junit_text
-from harness.report.exports.markdown import block, fitted, folded
+from harness.report.exports.markdown import SKIPPED, Case, Suite, block, case_of, fitted, folded, junit_text
 from harness.report.model.gate_data import CODES, Complaint, Decision, Kind, Rule, by_cause
 from harness.report.model.phrases import counted, in_markdown, shortened
 from harness.results.status import RED, ResultStatus, status_of

@@ -20,10 +20,17 @@ from harness.orchestration.judging import check_folder, read_baseline, read_expe
 from harness.report.model.clients import client_reproduction, column_key
 from harness.report.model.gate_data import Complaint, Decision, Kind
 from harness.report.model.phrases import scenario_page
-from harness.report.site.clients_soak import soak_exit_code
+from harness.report.site.run_site import soak_exit_code
 from harness.results.baseline import BY_OPTION, BaselineData, ResultKey, results_against
-from harness.results.client_judgements import check_clients, client_infos, client_judgements, column_name
-from harness.results.client_results import ClientsRun, clients_folder, load_clients
+from harness.results.client_results import (
+    ClientsRun,
+    check_clients,
+    client_infos,
+    client_judgements,
+    clients_folder,
+    column_name,
+    load_clients,
+)
 from harness.results.status import ENDED_COMPLETE, ExitCode
 from harness.results.stored_data import ReportError, added_properties, is_clients_folder
 from harness.trace.events import TARGET_LOST

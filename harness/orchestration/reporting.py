@@ -7,7 +7,7 @@ from typing import Final
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # Arrow has no annotations
 
 from harness.report.model.trend import PAGE_TABLES, RUN_COUNT_MAX, TREND_FOLDER
-from harness.results.client_judgements import archived_clients
+from harness.results.client_results import archived_clients
 from harness.spark.archive import Archive, ArchiveError, naming_damage, pack
 from harness.spark.trend import TREND_MARTS, build_trend
 from harness.targets.base.interface import Lasting

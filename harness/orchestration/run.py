@@ -40,7 +40,7 @@ from harness.trace.formats import FORMAT_VERSION
 from harness.trace.schema import TraceError
 
 if TYPE_CHECKING:
-    from harness.report.allure.results import AllureLevel
+    from harness.report.allure.pages import AllureLevel
     from harness.report.render import Rendered
 
 

@@ -4,10 +4,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.report.allure.pages import AllurePages, render_allure
-from harness.report.allure.results import AllureLevel
-from harness.report.exports.junit import write_junit
-from harness.report.exports.markdown import write_summary
+from harness.report.allure.pages import AllureLevel, AllurePages, render_allure
+from harness.report.exports.markdown import write_junit, write_summary
 from harness.report.model.run_data import Run
 from harness.report.site.run_site import site_of
 from harness.workers import workers

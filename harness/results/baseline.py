@@ -7,8 +7,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from harness.diff.baseline import GOOD
-from harness.diff.model import Judgement
+from harness.diff.model import GOOD, Judgement
 from harness.results.stored_data import ReportError
 from harness.trace.files import RunFolder, write_whole
 from harness.trace.plain_files import read_plain

@@ -509,7 +509,7 @@ def pack(
     Args:
         folders: the folders of finished runs.
         archive: the archive to add to.
-        clients_of: reads their client scripts; it is in `harness.results.client_judgements`.
+        clients_of: reads their client scripts; it is in `harness.results.client_results`.
         progress: called with a message for each run.
 
     Raises:

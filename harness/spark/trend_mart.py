@@ -16,7 +16,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from harness.diff.baseline import GOOD
+from harness.diff.model import GOOD
 from harness.diff.target_pattern import REFERENCE
 from harness.spark.archive import column_names
 from harness.spark.rows import (
@@ -316,7 +316,7 @@ def run_deltas(of: DataFrame) -> DataFrame:
 
 
 def _delta() -> Column:
-    """The delta of a result, as `harness.diff.baseline.delta` defines it."""
+    """The delta of a result, as `harness.diff.model.delta` defines it."""
     is_good, was_good = outcome_among(GOOD), outcome_among(GOOD, of="prior.outcome")
     return (
         sf.when(sf.col("prior").isNull(), Delta.ADDED.value)

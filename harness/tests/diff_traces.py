@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from harness.diff.judge import TargetInfo
-from harness.diff.paths import read_fields
+from harness.diff.raw_difference import read_fields
 from harness.scenario import ask, expect
 from harness.scenario.bindings import Bindings
 from harness.scenario.conversation import Conversation

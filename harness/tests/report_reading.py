@@ -7,10 +7,9 @@ from typing import Any
 
 from rich.console import Console
 
-from harness.report.allure.results import allure_results as results_of
-from harness.report.allure.results import listed
-from harness.report.exports.junit import write_junit
-from harness.report.exports.markdown import write_summary
+from harness.report.allure.pages import allure_results as results_of
+from harness.report.allure.pages import listed
+from harness.report.exports.markdown import write_junit, write_summary
 from harness.report.exports.terminal import print_summary
 from harness.report.model.run_data import Run
 from harness.terminal import Writer

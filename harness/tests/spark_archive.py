@@ -9,7 +9,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from harness.diff.model import Difference, Judgement
-from harness.results.client_judgements import archived_clients
+from harness.results.client_results import archived_clients
 from harness.spark.archive import Archive, pack
 from harness.spark.trend import TREND_MARTS, Archived
 from harness.tests.made_events import ANSWER, JUDGEMENT, RUN

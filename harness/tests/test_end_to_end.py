@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from harness.orchestration.judging import judge_run
 from harness.orchestration.run import CompletedRun, orchestrate, report
-from harness.report.allure.results import AllureLevel
+from harness.report.allure.pages import AllureLevel
 from harness.report.model.phrases import address, first_difference_anchor
 from harness.report.model.trend import PAGE_TABLES, TREND_FOLDER
 from harness.report.render import Rendered

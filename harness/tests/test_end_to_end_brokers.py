@@ -13,7 +13,7 @@ import pytest
 from typing_extensions import override
 
 from harness.orchestration.run import CompletedRun, orchestrate, report
-from harness.report.allure.results import AllureLevel
+from harness.report.allure.pages import AllureLevel
 from harness.report.model.phrases import address, first_difference_anchor
 from harness.results.status import ExitCode
 from harness.runner.drive import Limits

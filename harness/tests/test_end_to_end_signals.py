@@ -11,7 +11,7 @@ import pytest
 from harness.cli import main
 from harness.diff.model import Judgement
 from harness.orchestration.run import report
-from harness.report.allure.results import AllureLevel
+from harness.report.allure.pages import AllureLevel
 from harness.results.status import ExitCode
 from harness.tests.completed_runs import command_line, processes_of
 from harness.tests.patience import awaited, wait_until

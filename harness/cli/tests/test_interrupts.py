@@ -10,8 +10,8 @@ from typing import Final
 
 import pytest
 
-from harness.cli import interrupts
-from harness.cli.interrupts import is_interruption
+from harness.cli import errors
+from harness.cli.errors import is_interruption
 from harness.report.model.phrases import in_markdown
 from harness.results.status import ExitCode
 from harness.tests import completed_runs
@@ -101,7 +101,7 @@ def test_nothing_is_said_of_what_lost_its_loop(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sys, "unraisablehook", reported.append)
     for is_silent, loses in ((False, False), (True, True)):
         if is_silent:
-            interrupts._say_nothing_of_interruptions.__wrapped__()
+            errors._say_nothing_of_interruptions.__wrapped__()
         abandoned = _ends_late()
         abandoned.send(None)
         del abandoned

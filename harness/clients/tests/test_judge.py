@@ -20,8 +20,7 @@ from harness.clients.steps import (
     Verb,
 )
 from harness.invariants import AtFault, Violation
-from harness.results.client_judgements import client_signature
-from harness.results.client_results import ClientObservation, ClientResult, ScriptOutcome
+from harness.results.client_results import ClientObservation, ClientResult, ScriptOutcome, client_signature
 from harness.results.status import ENDED_COMPLETE
 from harness.targets.base.java_hash import partition_of
 from harness.tests.client_suite import eager

@@ -12,8 +12,8 @@ from harness.clients.soak import SoakResult, soak_to_json, together
 from harness.clients.soak_group import GroupAccount
 from harness.clients.soak_run import soak_all
 from harness.clients.soak_share import Ledger, behind
-from harness.report.site.clients_soak import read_soaks, soak_exit_code, soak_site
 from harness.report.site.pages import INDEX
+from harness.report.site.run_site import read_soaks, soak_exit_code, soak_site
 from harness.results.client_results import ClientsFiles, ClientsRun, load_clients
 from harness.results.status import ExitCode
 from harness.targets.base.interface import TargetError

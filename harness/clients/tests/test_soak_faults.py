@@ -10,7 +10,7 @@ import pytest
 from harness.clients import soak_group, soak_share
 from harness.clients.libraries import LIBRARIES
 from harness.clients.soak_run import soak_all
-from harness.report.site.clients_soak import read_soaks, soak_exit_code
+from harness.report.site.run_site import read_soaks, soak_exit_code
 from harness.results.client_results import load_clients
 from harness.results.status import ExitCode
 from harness.targets.reference.tcp import REFERENCE_ROOT, ReferenceTcpTarget

@@ -4,10 +4,9 @@ from datetime import date
 
 import pytest
 
-from harness.diff.baseline import compared_with
 from harness.diff.check import CheckedRun, TargetTrace, check_run
 from harness.diff.expectations import Entry, SourcedEntry
-from harness.diff.model import Judgement
+from harness.diff.model import Judgement, compared_with
 from harness.report.model.phrases import not_compared
 from harness.results.status import ExitCode, exit_code
 from harness.tests.diff_traces import info, reference_trace, script, spoilt, trace

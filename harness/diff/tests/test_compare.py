@@ -6,7 +6,7 @@ import pytest
 
 from harness.diff.compare import differences
 from harness.diff.model import Difference
-from harness.diff.paths import is_within, unequal_leaves, unindexed, value_at
+from harness.diff.raw_difference import is_within, unequal_leaves, unindexed, value_at
 from harness.scenario import ask, expect
 from harness.scenario.conversation import Conversation
 from harness.scenario.script import Script

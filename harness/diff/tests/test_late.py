@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 import pytest
 
 from harness.diff.judge import Judged, judge
-from harness.diff.late import timer_run_out
+from harness.diff.starved import timer_run_out
 from harness.scenario import Conversation, Script, ask, expect
 from harness.tests.diff_traces import Fields, info, trace, with_event
 from harness.trace.events import LATE, Event, EventKind

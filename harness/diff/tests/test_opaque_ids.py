@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.diff.compare import differences
-from harness.diff.paths import read_fields
+from harness.diff.raw_difference import read_fields
 from harness.diff.trace_resolution import groups_of
 from harness.runner.placing import group_ids, num_partitions
 from harness.scenario.registry import collect

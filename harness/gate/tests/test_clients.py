@@ -14,8 +14,7 @@ from harness.gate.decision import Evidence, decide, entry_to_paste
 from harness.gate.evaluate import with_clients
 from harness.gate.policy import Handling, Policy
 from harness.report.model.gate_data import Decision, Kind
-from harness.results.client_judgements import client_infos
-from harness.results.client_results import ClientResult, ClientsRun, load_clients
+from harness.results.client_results import ClientResult, ClientsRun, client_infos, load_clients
 from harness.results.status import ExitCode, ResultStatus
 from harness.tests.in_process import CommandLine
 from harness.tests.made_up_clients import (

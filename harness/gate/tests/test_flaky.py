@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.diff.baseline import delta
+from harness.diff.model import delta
 from harness.gate.decision import entry_to_paste, three_lines
 from harness.gate.decision_file import junit, markdown, rules_of
 from harness.gate.evaluate import Gated

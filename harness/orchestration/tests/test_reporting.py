@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from harness.orchestration import reporting
 from harness.orchestration.reporting import archive_and_build_trend
 from harness.report.model.trend import TREND_FOLDER
-from harness.results.client_judgements import archived_clients
+from harness.results.client_results import archived_clients
 from harness.spark.archive import KINDS, Archive, ArchiveError, pack
 from harness.spark.trend import build_trend
 from harness.tests.completed_runs import completed_run

@@ -1,42 +1,431 @@
-"""Allure's own pages, rendered by Allure's program if Node can run it: one file that needs no other.
+"""Allure's results of a run, and its own pages, rendered by Allure's program if Node can run it.
 
-npm installs the program into the cache from the lock file in `npm`, which has the SHA-512 of every package.
-Programs in the working directory are never run, because they are not trusted. A run never fails for lack of
-Allure: any error here is the reason why its pages are missing, unless the program was changed since
-it was installed.
+What conforms is rolled up, and what needs a look is a result of its own. A scenario on a target and a client
+script with a library on a target are both judgements, and go the same way. Allure only has passed, failed,
+broken and skipped, so its status is derived from `ResultStatus`.
+
+The pages are one file that needs no other. npm installs the program into the cache from the lock file in
+`npm`, which has the SHA-512 of every package. Programs in the working directory are never run, because they
+are not trusted. A run never fails for lack of Allure: any error here is the reason why its pages are missing,
+unless the program was changed since it was installed.
 """
 
 import gzip
+import hashlib
 import json
 import re
 import shutil
 import subprocess
 from base64 import b64decode, b64encode
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import partial
 from hashlib import md5, sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from harness.report.allure.results import (
-    AllureLevel,
-    Entry,
-    Result,
-    allure_categories,
-    allure_results,
-    listed,
-    write_results,
-)
-from harness.report.model.phrases import headline, instant
+from harness.diff.model import Difference, Judgement
+from harness.diff.target_pattern import is_reference
+from harness.report.model.cause_groups import judgements_shown
+from harness.report.model.clients import client_reproduction, client_sections, result_href
+from harness.report.model.phrases import counted, headline, instant, link_address, links_in, place, shortened
 from harness.report.model.run_data import Run
 from harness.report.site.pages import banner
-from harness.results.status import RED, status_of
+from harness.results.client_impact import audience
+from harness.results.client_results import ClientResult, ClientsRun, client_judgements
+from harness.results.status import RED, ResultStatus, shown, status_of
 from harness.targets.base.interface import TargetError
 from harness.targets.jars.cache import cache_directory, made_at
 from harness.targets.jars.seals import ChangedCacheError, check_seal, seal
 from harness.targets.runtimes.node import Node, find_node, node_environment
+from harness.trace.canonical import Json
+from harness.trace.clause import Clause
+from harness.verdict import RIGHT, DifferenceClass, Outcome
+
+
+class AllureLevel(StrEnum):
+    """How much of a run Allure gets."""
+
+    OFF = "off"
+    """Nothing."""
+    LOOK = "look"
+    """A result for all of a sub-suite that conforms, and one for each scenario that needs a look."""
+    ALL = "all"
+    """A result for each scenario, and the folder of results for another Allure."""
+
+
+STATUS: Final[Mapping[ResultStatus, str]] = {
+    ResultStatus.PASSED: "passed",
+    ResultStatus.KNOWN: "passed",
+    ResultStatus.SKIPPED: "skipped",
+    ResultStatus.FLAKY: "unknown",
+    ResultStatus.INDETERMINATE: "broken",
+    ResultStatus.STALE: "failed",
+    ResultStatus.FAILED: "failed",
+    ResultStatus.ERROR: "broken",
+}
+"""A known difference passes and is marked as known: nobody reads a report that is red every day.
+A flaky result has neither passed nor failed."""
+
+CRITICAL: Final = "critical"
+"""Severity of a claim about what members and producers are answered: if it is false, applications suffer."""
+NORMAL: Final = "normal"
+"""Severity of a claim about what no client of groups acts upon, such as brokers."""
+MINOR: Final = "minor"
+"""Severity of a claim about what only administrators' tools ask."""
+SEVERITIES: Final = (CRITICAL, NORMAL, MINOR)
+"""The most severe first."""
+
+_TOOLS: Final = "admin"
+_UNFORESEEN: Final = "Unexpected"
+_LENIENT: Final = Outcome.LENIENT.value
+_CATEGORY: Final[Mapping[str, tuple[str, str]]] = {
+    ResultStatus.STALE.value: ("Stale expectations", STATUS[ResultStatus.STALE]),
+    ResultStatus.FLAKY.value: ("Flaky", STATUS[ResultStatus.FLAKY]),
+    ResultStatus.INDETERMINATE.value: ("Indeterminate", STATUS[ResultStatus.INDETERMINATE]),
+    ResultStatus.ERROR.value: ("Harness errors", STATUS[ResultStatus.ERROR]),
+    ResultStatus.KNOWN.value: ("Known differences", STATUS[ResultStatus.KNOWN]),
+    _LENIENT: ("Lenient", STATUS[ResultStatus.PASSED]),
+    ResultStatus.SKIPPED.value: ("Not applicable", STATUS[ResultStatus.SKIPPED]),
+}
+"""A category's name and Allure's status, by the beginning of a result's message."""
+_ANYTHING: Final = r"[\s\S]*"
+"""Matches any text: Java's expressions match the whole text, and JavaScript's `.` excludes new lines."""
+
+
+def severity(apis: Iterable[str]) -> str:
+    """Return how much a claim about some APIs weighs: by who would get a wrong answer if it were false.
+
+    It does not depend on what a target did. So "did all that is critical pass?" has an answer.
+    """
+    asking = {who for api in apis for who in audience(api)}
+    if asking - {_TOOLS}:
+        return CRITICAL
+    return MINOR if asking else NORMAL
+
+
+def conforms(judgement: Judgement) -> bool:
+    """Return whether nobody has to look at a result: it conforms, or cannot run on its target."""
+    how = status_of(judgement)
+    is_lenient = judgement.outcome == Outcome.LENIENT
+    return how in (ResultStatus.PASSED, ResultStatus.SKIPPED) and not is_lenient
+
+
+def message(judgement: Judgement, difference_class: str | None, cause: str) -> str:
+    """Return the line that Allure groups results by and assigns categories by; empty if it conforms."""
+    how = status_of(judgement)
+    if how is ResultStatus.PASSED:
+        return f"{_LENIENT}: {cause}" if judgement.outcome == Outcome.LENIENT else ""
+    kind = f"[{difference_class}] " if how is ResultStatus.FAILED and difference_class else ""
+    return f"{kind}{how.value}: {cause}"
+
+
+def allure_categories() -> list[dict[str, object]]:
+    """Return Allure's categories: unexpected differences by class, and other results by status."""
+    matched = (
+        *(
+            (f"{_UNFORESEEN}: {each}", STATUS[ResultStatus.FAILED], f"\\[{each}\\]")
+            for each in DifferenceClass
+        ),
+        *((name, status, f"{beginning}:") for beginning, (name, status) in _CATEGORY.items()),
+    )
+    return [
+        {"name": name, "matchedStatuses": [status], "messageRegex": f"{beginning}{_ANYTHING}"}
+        for name, status, beginning in matched
+    ]
+
+
+def stable(*parts: str) -> str:
+    """Return an id that depends only on the parts."""
+    return hashlib.md5("\0".join(parts).encode(errors="replace"), usedforsecurity=False).hexdigest()
+
+
+Result = dict[str, Json]
+"""A result or a step of one, as Allure reads it."""
+_DIFFERENCES_MAX: Final = 20
+"""The number of a result's differences that are shown; the page of the conversation has them all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Details:
+    """What only a result of its own shows."""
+
+    repetition: str
+    cause: str
+    steps: Sequence[Result]
+    difference_class: str | None = None
+    trace: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A judgement with what Allure groups it by."""
+
+    judgement: Judgement
+    target: str
+    """The target's name, without a library."""
+    apis: tuple[str, ...]
+    """The APIs that its claim is about."""
+    severity: str
+    details: Callable[[], _Details]
+
+    @property
+    def folder(self) -> str:
+        """The sub-suite: the scenario's id without its last part."""
+        return self.judgement.scenario_id.rpartition("/")[0]
+
+
+def listed(run: Run) -> tuple[Entry, ...]:
+    """Return the results that Allure gets."""
+    clauses = run.clauses
+    scenarios = (_of_scenario(run, each, clauses) for each in judgements_shown(run))
+    return (*scenarios, *(() if run.clients is None else _of_clients(run.clients)))
+
+
+def _of_scenario(run: Run, judgement: Judgement, clauses: Mapping[str, Clause]) -> Entry:
+    claimed = [api for name in judgement.clauses if name in clauses for api in clauses[name].apis]
+    apis = tuple(dict.fromkeys(claimed)) or judgement.apis
+    return Entry(
+        judgement=judgement,
+        target=judgement.target,
+        apis=apis or ("no API",),
+        severity=severity(apis),
+        details=partial(_details, run, judgement),
+    )
+
+
+def _details(run: Run, judgement: Judgement) -> _Details:
+    differences = run.differences.get((judgement.target, judgement.scenario_id), ())
+    finding = next(iter(differences), None)
+    return _Details(
+        repetition=run.repetition(judgement),
+        cause=finding.cause if finding else judgement.reason,
+        steps=tuple(_steps(run, judgement, differences[:_DIFFERENCES_MAX])),
+        difference_class=finding.difference_class if finding else None,
+        trace=_place(run, finding) if finding else judgement.reason,
+    )
+
+
+def _place(run: Run, difference: Difference) -> str:
+    """Return where a difference is, and what it is, in two lines."""
+    return f"{place(difference)} (against the {difference.against})\n{run.contrast(difference)}"
+
+
+def _steps(run: Run, judgement: Judgement, differences: Sequence[Difference]) -> Iterator[Result]:
+    """Yield a script's steps up to the last that differs by itself; all if it conforms."""
+    script = run.scripts.get(judgement.scenario_id)
+    texts = [step.text for step in script.steps] if script else []
+    is_red = status_of(judgement) is ResultStatus.FAILED
+    end = len(texts) - 1 if judgement.outcome in RIGHT else -1
+    last = max((each.step for each in differences if not each.is_consequence), default=end)
+    for index in range(min((each.step for each in differences if each.step < 0), default=0), last + 1):
+        here = [each for each in differences if each.step == index]
+        yield {
+            "name": f"[{index}] {texts[index]}" if 0 <= index < len(texts) else "outside the script",
+            "status": "failed" if is_red and index == judgement.first_step else "passed",
+            "parameters": [
+                _parameter(
+                    f"{place(each)}{', follows from it' if each.is_consequence else ''}", run.contrast(each)
+                )
+                for each in here
+            ],
+        }
+
+
+def _of_clients(run: ClientsRun) -> Iterator[Entry]:
+    for result, judgement in zip(run.results, client_judgements(run), strict=True):
+        yield Entry(
+            judgement=judgement,
+            target=run.name_of(result),
+            apis=(f"clients, {result.library}",),
+            severity=CRITICAL,
+            details=partial(_client_details, run, result, judgement),
+        )
+
+
+def _client_details(run: ClientsRun, result: ClientResult, judgement: Judgement) -> _Details:
+    section = next(each for each in client_sections(run, result.script_id) if each.result == result)
+    steps: list[Result] = [
+        {
+            "name": step.text,
+            "status": "failed" if step.remarks else "passed",
+            "parameters": [
+                *(_parameter(name, text) for name, text in step.seen),
+                *(_parameter(f"against the {each.against}", each.says) for each in step.remarks),
+            ],
+        }
+        for step in section.steps
+        if step.is_reached
+    ]
+    return _Details(
+        repetition=client_reproduction(run, result),
+        cause=judgement.reason,
+        steps=steps,
+        trace="\n".join(each for each in (section.first_place, section.first_says) if each),
+    )
+
+
+def allure_results(run: Run, entries: Iterable[Entry], *, is_rolled: bool) -> Iterator[Result]:
+    """Yield Allure's results.
+
+    Args:
+        run: the run.
+        entries: its results.
+        is_rolled: whether those of a sub-suite on a target that conform are one result with steps.
+    """
+    start = _epoch_ms(run.header.started_at)
+    rolled: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+    for each in entries:
+        if is_rolled and conforms(each.judgement):
+            rolled[each.judgement.target, each.folder].append(each)
+        else:
+            yield _single(each, start)
+    for members in rolled.values():
+        yield _rolled(members, start)
+
+
+def _single(entry: Entry, start: int) -> Result:
+    judgement, details = entry.judgement, entry.details()
+    how = status_of(judgement)
+    links = [*links_in(judgement.source), *((judgement.link,) if judgement.link else ())]
+    page = f"index.html{result_href(judgement.scenario_id, judgement.target)}"
+    # This is Markdown, so it must not contain text from a target.
+    description = [judgement.title, f"Source: `{judgement.source}`", f"Repeat it: `{details.repetition}`"]
+    if is_reference(judgement.target):
+        waited = judgement.duration_ms / 1000
+        description.append(f"It took {waited:.1f} s of virtual time, in which nobody waited.")
+    tags = [
+        *(("known-difference",) if how is ResultStatus.KNOWN else ()),
+        *((judgement.outcome,) if how is ResultStatus.PASSED and not conforms(judgement) else ()),
+    ]
+    return {
+        **_common([entry], judgement.scenario_id, start, judgement.title),
+        "description": "\n\n".join(description),
+        "status": STATUS[how],
+        "statusDetails": {
+            "known": how is ResultStatus.KNOWN,
+            "flaky": how is ResultStatus.FLAKY,
+            "message": message(judgement, details.difference_class, details.cause),
+            "trace": "" if conforms(judgement) else details.trace,
+        },
+        "links": [
+            {"type": "link", "url": f"../{page}", "name": f"Conversation: {page}"},
+            *(_link(name) for name in dict.fromkeys(links) if link_address(name)),
+        ],
+        "labels": [
+            *_labels([entry]),
+            *(
+                _label(name, value)
+                for name, value in (("shown", shown(judgement)), ("signature", judgement.signature))
+                if value
+            ),
+            *(_label("tag", tag) for tag in tags),
+        ],
+        "steps": list(details.steps),
+    }
+
+
+def _rolled(entries: Sequence[Entry], start: int) -> Result:
+    """Return one result for the scenarios of a sub-suite that conform on a target, or cannot run there."""
+    ran = [each for each in entries if status_of(each.judgement) is ResultStatus.PASSED]
+    skipped = [each for each in entries if status_of(each.judgement) is ResultStatus.SKIPPED]
+    folder = entries[0].folder
+    parts = (
+        [f"{counted(len(ran), 'result')} conform" if len(ran) != 1 else "1 result conforms"] if ran else []
+    )
+    parts += [f"{len(skipped)} not applicable"] if skipped else []
+    reason = entries[0].judgement.reason
+    return {
+        **_common(entries, f"{folder}/*", start, f"{folder}: {', '.join(parts)}"),
+        "description": "Each step is a scenario; its conversation is in the report of the run.",
+        "status": STATUS[ResultStatus.PASSED if ran else ResultStatus.SKIPPED],
+        "statusDetails": {"message": "" if ran else f"{ResultStatus.SKIPPED.value}: {reason}"},
+        "labels": list(_labels(entries)),
+        "steps": [_rolled_step(each.judgement, start) for each in (*ran, *skipped)],
+    }
+
+
+def _rolled_step(judgement: Judgement, start: int) -> Result:
+    how = status_of(judgement)
+    said = [_parameter(how.value, judgement.reason)] if how is ResultStatus.SKIPPED else []
+    return {
+        "name": f"{judgement.scenario_id.rpartition('/')[2]}: {judgement.title}",
+        "status": STATUS[how],
+        "start": start,
+        "stop": start + _real_ms(judgement),
+        "parameters": said,
+    }
+
+
+def _common(entries: Sequence[Entry], name: str, start: int, title: str) -> Result:
+    """Return the fields by which Allure finds a result again in another run, and its times."""
+    target = entries[0].judgement.target
+    return {
+        "uuid": stable(entries[0].judgement.run_id, target, name),
+        "name": title,
+        "fullName": f"{target}: {name}",
+        "historyId": stable(f"{target}: {name}"),
+        "testCaseId": stable(name),
+        "titlePath": [target, *name.split("/")[:-1]],
+        "start": start,
+        "stop": start + sum(_real_ms(each.judgement) for each in entries),
+        "parameters": [_parameter("target", target)],
+    }
+
+
+def _labels(entries: Sequence[Entry]) -> Iterator[Result]:
+    first = entries[0]
+    suite, _, rest = first.folder.partition("/")
+    weights = {each.severity for each in entries}
+    yield _label("parentSuite", first.target)
+    yield _label("suite", suite or first.judgement.suite)
+    if rest:
+        yield _label("subSuite", rest)
+    yield from (_label("feature", api) for api in dict.fromkeys(api for each in entries for api in each.apis))
+    yield _label("severity", next(each for each in SEVERITIES if each in weights))
+    yield _label("framework", "kafka-conformance")
+
+
+def _real_ms(judgement: Judgement) -> int:
+    """Return how long a result took; nothing if it was in virtual time, in which nobody waited."""
+    return 0 if is_reference(judgement.target) else round(judgement.duration_ms)
+
+
+def _label(name: str, value: str | None) -> Result:
+    return {"name": name, "value": value}
+
+
+def _parameter(name: str, value: str) -> Result:
+    return {"name": name, "value": shortened(value)}
+
+
+def _link(name: str) -> Result:
+    kind = "issue" if name.startswith("KAFKA-") else "link"
+    return {"type": kind, "url": link_address(name), "name": name}
+
+
+def _epoch_ms(instant: str) -> int:
+    """Parse an ISO 8601 time to milliseconds since 1970; use the current time if it cannot be parsed."""
+    try:
+        moment = datetime.fromisoformat(instant)
+    except ValueError:
+        moment = datetime.now(UTC)
+    return round(moment.timestamp() * 1000)
+
+
+def write_results(results: Iterable[Result], directory: Path) -> None:
+    """Write Allure's results into a new folder."""
+    directory.mkdir(parents=True)
+    for each in results:
+        # A lone surrogate, which a target may send, is not UTF-8.
+        text = json.dumps(each, ensure_ascii=False).encode(errors="backslashreplace")
+        (directory / f"{each['uuid']}-result.json").write_bytes(text)
+    (directory / "categories.json").write_text(json.dumps(allure_categories()), encoding="utf-8")
+
 
 LOCK: Final = Path(__file__).with_name("npm") / "package-lock.json"
 """The lock file of npm; `make allure-lock` regenerates it."""

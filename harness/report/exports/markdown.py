@@ -1,29 +1,242 @@
-"""Summaries in Markdown for pipelines to show beside their jobs, by cause, within the size that they take."""
+"""Files for pipelines: JUnit XML, and summaries in Markdown, by cause, within the size that they take.
 
+In JUnit a test suite is a target, and a test case a scenario or client script. The element follows from
+`ResultStatus`. Unexpected differences and stale expectations are failures, indeterminate results and harness
+errors are errors, known differences and inapplicable scenarios are skipped; `type` or message distinguishes
+them. A flaky result is a `flakyFailure` or `flakyError`, which Maven's Surefire writes for a test that failed
+and then passed: the test case counts as passed. The gate writes its decision with the same elements.
+"""
+
+import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from harness.diff.model import Judgement
 from harness.report.exports.comparison import in_brief
 from harness.report.model.cause_groups import (
     CauseGroup,
     cause_groups,
+    judgements_shown,
     longest_scenarios,
     losses,
     verdict_line,
 )
 from harness.report.model.changes import Changes
-from harness.report.model.clients import ClientAttention, account, client_attention, not_compared, tallies
-from harness.report.model.phrases import counted, in_markdown, in_terminal, place, shortened
+from harness.report.model.clients import (
+    ClientAttention,
+    account,
+    client_attention,
+    client_columns,
+    client_reproduction,
+    not_compared,
+    tallies,
+)
+from harness.report.model.phrases import counted, in_markdown, in_terminal, in_xml, instant, place, shortened
 from harness.report.model.run_data import Run, applicable_count
 from harness.report.site.pages import banner
 from harness.results.client_impact import impact_of
-from harness.results.client_judgements import column_name
-from harness.results.client_results import ClientsRun
+from harness.results.client_results import ClientsRun, column_name
 from harness.results.status import ResultStatus, shown, status_of
 from harness.trace.files import write_whole
 from harness.verdict import Outcome
+
+SKIPPED: Final = "skipped"
+_ELEMENTS: Final = {
+    ResultStatus.FAILED: ("failure", "unexpected-difference"),
+    ResultStatus.STALE: ("failure", "unexpected-pass"),
+    ResultStatus.INDETERMINATE: ("error", "inconclusive"),
+    ResultStatus.ERROR: ("error", "harness-error"),
+    ResultStatus.KNOWN: (SKIPPED, ""),
+    ResultStatus.SKIPPED: (SKIPPED, ""),
+}
+"""Element and type by status; a passed result has none, and a flaky result's depends on its outcome."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A test case, and the element that it has if it neither passed nor ran alike."""
+
+    name: str
+    folder: str
+    duration_ms: float = 0.0
+    properties: Mapping[str, str] = field(default_factory=dict)
+    element: str = ""
+    kind: str = ""
+    message: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """The results of one target, or of one target with one library."""
+
+    name: str
+    cases: Sequence[Case]
+    duration_ms: float = 0.0
+    timestamp: str = ""
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+def case_of(judgement: Judgement, text: str = "") -> Case:
+    """Return the test case of one result.
+
+    Args:
+        judgement: the result.
+        text: the text to report if it neither passed nor was skipped.
+    """
+    how = status_of(judgement)
+    element, kind = _ELEMENTS.get(how, ("", ""))
+    if how is ResultStatus.FLAKY:
+        is_open = judgement.outcome == Outcome.INDETERMINATE
+        element, kind = "flakyError" if is_open else "flakyFailure", how.value
+    return Case(
+        name=judgement.scenario_id,
+        folder=judgement.scenario_id.rpartition("/")[0].partition("/")[0] or "scenario",
+        duration_ms=judgement.duration_ms,
+        properties=_seen(judgement),
+        element=element,
+        kind=kind,
+        message=_message(judgement),
+        text=text if kind else "",
+    )
+
+
+def _seen(judgement: Judgement) -> Mapping[str, str]:
+    """Return the properties of a result that programs may want; what its element says is not among them."""
+    lenient = judgement.outcome if judgement.outcome == Outcome.LENIENT else ""
+    properties = {"outcome": lenient, "signature": judgement.signature, "link": judgement.link}
+    return {name: value for name, value in properties.items() if value}
+
+
+def _message(judgement: Judgement) -> str:
+    how = status_of(judgement)
+    if how is ResultStatus.KNOWN:
+        return " ".join(part for part in ("expected:", judgement.reason, judgement.link) if part)
+    is_red = how in (ResultStatus.FAILED, ResultStatus.FLAKY)
+    cause = judgement.causes[0] if judgement.causes and is_red else judgement.reason
+    return cause or how.value
+
+
+def junit_text(name: str, suites: Sequence[Suite]) -> str:
+    """Return test suites as JUnit XML."""
+    root = ET.Element("testsuites", name=name)
+    root.extend(map(_suite, suites))
+    ET.indent(root, space="")
+    return ET.tostring(root, encoding="unicode", xml_declaration=True)
+
+
+def _suite(suite: Suite) -> ET.Element:
+    elements = Counter(each.element for each in suite.cases)
+    made = ET.Element(
+        "testsuite",
+        name=in_xml(suite.name),
+        tests=str(len(suite.cases)),
+        failures=str(elements["failure"]),
+        errors=str(elements["error"]),
+        skipped=str(elements[SKIPPED]),
+        time=_seconds(suite.duration_ms),
+    )
+    if suite.timestamp:
+        made.set("timestamp", suite.timestamp)
+    _properties(made, suite.properties)
+    made.extend(map(_case, suite.cases))
+    return made
+
+
+def _case(case: Case) -> ET.Element:
+    made = ET.Element("testcase", classname=in_xml(case.folder), name=in_xml(case.name))
+    if case.duration_ms:
+        made.set("time", _seconds(case.duration_ms))
+    _properties(made, case.properties)
+    if case.element:
+        reported = ET.SubElement(made, case.element, message=in_xml(case.message))
+        if case.kind:
+            reported.set("type", case.kind)
+        if case.text:
+            reported.text = in_xml(case.text)
+    return made
+
+
+def _properties(parent: ET.Element, properties: Mapping[str, str]) -> None:
+    if properties:
+        holder = ET.SubElement(parent, "properties")
+        for name, value in properties.items():
+            ET.SubElement(holder, "property", name=name, value=in_xml(value))
+
+
+def _seconds(duration_ms: float) -> str:
+    return f"{duration_ms / 1000:.3f}"
+
+
+def write_junit(run: Run) -> Path:
+    """Write the results of a run as JUnit XML, and return the file.
+
+    A reference has a suite only if it needs attention, or if all targets are references.
+    """
+    clients = () if run.clients is None else tuple(_suites_of_clients(run.clients))
+    return _junit_in(run.directory, "kafka-conformance", [*_of_targets(run), *clients])
+
+
+def write_junit_of_clients(run: ClientsRun) -> Path:
+    """Write the results of a run of client scripts alone as JUnit XML, and return the file."""
+    return _junit_in(run.folder, "kafka-conformance clients", tuple(_suites_of_clients(run)))
+
+
+def _junit_in(folder: Path, name: str, suites: Sequence[Suite]) -> Path:
+    path = folder / "junit.xml"
+    write_whole(path, junit_text(name, suites))
+    return path
+
+
+def _of_targets(run: Run) -> Iterator[Suite]:
+    judgements = judgements_shown(run)
+    for summary in run.targets:
+        theirs = [each for each in judgements if each.target == summary.target]
+        if theirs:
+            yield Suite(
+                name=summary.target,
+                cases=[case_of(each, _account(run, each)) for each in theirs],
+                duration_ms=summary.drive_ms or 0.0,
+                timestamp=instant(run.header.started_at).removesuffix(" UTC").replace(" ", "T"),
+                properties={
+                    "spec": summary.spec,
+                    "profile": summary.profile,
+                    "implementation": summary.implementation,
+                },
+            )
+
+
+def _account(run: Run, judgement: Judgement) -> str:
+    finding = run.first_difference(judgement)
+    lines = [judgement.title, f"source: {judgement.source}"]
+    if finding:
+        lines += [f"first difference: {place(finding)}", run.contrast(finding)]
+    return "\n".join([*lines, *filter(None, [shown(judgement)]), f"repeat: {run.repetition(judgement)}"])
+
+
+def _suites_of_clients(run: ClientsRun) -> Iterator[Suite]:
+    """Yield a suite for each target with a library, with a case for each script."""
+    for name, record, results in client_columns(run):
+        yield Suite(
+            name=name,
+            cases=[
+                case_of(
+                    judgement,
+                    "\n".join((*account(run, each), f"repeat: {client_reproduction(run, each)}")),
+                )
+                for judgement, each in results
+            ],
+            duration_ms=sum(judgement.duration_ms for judgement, _ in results),
+            properties={
+                "spec": record.spec,
+                "profile": record.profile,
+                "implementation": record.implementation,
+            },
+        )
+
 
 SIZE_MAX: Final = 60_000
 """In bytes; GitHub refuses a comment of 64 KiB and a step summary of 1 MiB."""

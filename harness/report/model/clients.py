@@ -19,18 +19,16 @@ from harness.report.model.phrases import (
     slug,
     target_anchor,
 )
-from harness.results.client_judgements import (
-    client_judgements,
-    column_name,
-    first_remark,
-    replay_place,
-)
 from harness.results.client_results import (
     ClientResult,
     ClientResultKey,
     ClientScriptData,
     ClientsRun,
+    client_judgements,
+    column_name,
     fact_texts,
+    first_remark,
+    replay_place,
 )
 from harness.results.status import ENDED_COMPLETE, NEEDS_ATTENTION, ResultStatus, shown
 from harness.trace.events import TraceHeader

@@ -11,10 +11,8 @@ from functools import cached_property
 from typing import Final
 
 from harness.diff.alignment import AnswerPosition, aligned, answers_by_position
-from harness.diff.baseline import delta
-from harness.diff.model import Judgement
-from harness.diff.paths import is_within, unequal_leaves, unindexed
-from harness.diff.raw_difference import leaf_text
+from harness.diff.model import Judgement, delta
+from harness.diff.raw_difference import is_within, leaf_text, unequal_leaves, unindexed
 from harness.report.model.phrases import links_in
 from harness.report.model.run_data import Run, ScriptPage, TargetSummary
 from harness.results.client_impact import WAYS, Contrast, FieldChange, consequence, deviation

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self, TypeAlias
 
-from harness.diff.baseline import GOOD
-from harness.diff.model import Judgement
+from harness.diff.model import GOOD, Judgement
 from harness.report.model.cause_groups import alike
 from harness.report.model.clients import links_of_clients, result_href
 from harness.report.model.gate_data import Decision, read_decision

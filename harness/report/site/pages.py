@@ -34,7 +34,6 @@ from harness.report.model.clients import (
 from harness.report.model.conversation import ARROWS, indented
 from harness.report.model.coverage import STATUS_GLYPHS, STATUS_STYLES
 from harness.report.model.field_rows import readable
-from harness.report.model.kafka_sources import source_parts
 from harness.report.model.matrix import legend
 from harness.report.model.phrases import (
     GLYPHS,
@@ -48,12 +47,12 @@ from harness.report.model.phrases import (
     links_in,
     place,
     shortened,
+    source_parts,
     target_anchor,
 )
 from harness.report.model.run_data import applicable_count
 from harness.report.model.trend import COUNTED
-from harness.results.client_judgements import replay_place
-from harness.results.client_results import clients_folder
+from harness.results.client_results import clients_folder, replay_place
 from harness.results.status import ENDED_COMPLETE, MARKS, mark, shown, status_of
 from harness.results.stored_data import is_clients_folder
 from harness.trace.canonical import Json

@@ -11,8 +11,7 @@ from typing import Final
 import pytest
 
 from harness.report.allure import pages
-from harness.report.allure.pages import LOCK, RENDER, render_allure
-from harness.report.allure.results import AllureLevel
+from harness.report.allure.pages import LOCK, RENDER, AllureLevel, render_allure
 from harness.report.model.run_data import Run
 from harness.targets.jars.cache import CACHE_VARIABLE
 from harness.targets.jars.seals import ChangedCacheError

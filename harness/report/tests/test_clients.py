@@ -13,11 +13,11 @@ from harness.report.model.clients import client_attention, client_matrix, client
 from harness.report.model.matrix import code
 from harness.report.model.phrases import address
 from harness.report.site.run_site import clients_site_alone, render_site
-from harness.results.client_judgements import first_remark
 from harness.results.client_results import (
     CONVERSATION_FILE,
     ClientsFiles,
     clients_folder,
+    first_remark,
     load_clients,
     phrase,
 )

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness.diff.expectations import load_expectations
-from harness.report.allure.results import AllureLevel, allure_categories, listed, write_results
-from harness.report.allure.results import allure_results as all_results
+from harness.report.allure.pages import AllureLevel, allure_categories, listed, write_results
+from harness.report.allure.pages import allure_results as all_results
 from harness.report.exports.markdown import SIZE_MAX
 from harness.report.model.phrases import entry_text, scenario_page
 from harness.report.model.run_data import Run

@@ -7,7 +7,7 @@ import pytest
 from harness.diff.check import CheckedRun
 from harness.diff.model import Attempt
 from harness.pytest_plugin import report_judgement
-from harness.report.allure.results import AllureLevel
+from harness.report.allure.pages import AllureLevel
 from harness.report.exports.terminal import rate_lines, rates
 from harness.report.render import render_all
 from harness.results.status import ExitCode, ResultStatus, exit_code, mark, shown, status_of

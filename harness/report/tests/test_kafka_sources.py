@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.report.model.kafka_sources import source_parts
+from harness.report.model.phrases import source_parts
 from harness.tests.completed_runs import catalogue
 
 GITHUB = "https://github.com/apache/kafka/blob"

@@ -8,7 +8,7 @@ import pytest
 
 from harness.diff.model import Judgement
 from harness.orchestration.run import report
-from harness.report.allure.results import AllureLevel
+from harness.report.allure.pages import AllureLevel
 from harness.report.model.run_data import Run
 from harness.report.model.trend import read_rows
 from harness.results.stored_data import ReportError

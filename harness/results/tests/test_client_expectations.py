@@ -9,8 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from harness.diff.expectations import Entry, SourcedEntry
-from harness.results.client_judgements import keep_expectations
-from harness.results.client_results import ClientsFiles, load_clients
+from harness.results.client_results import ClientsFiles, keep_expectations, load_clients
 from harness.results.status import ExitCode, ResultStatus
 from harness.tests.in_process import CommandLine
 from harness.tests.made_up_clients import EAGER, KAFKA, LIBRDKAFKA, PYTHON, STATIC, MadeUpClients, red

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # Arrow has no ann
 import pytest
 
 from harness.diff.alignment import answers_by_position
-from harness.results.client_judgements import archived_clients
+from harness.results.client_results import archived_clients
 from harness.spark.archive import KINDS, Archive, pack
 from harness.tests.damaged import rewrite
 from harness.tests.made_events import ANSWER

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from harness.orchestration.run import orchestrate
-from harness.results.client_judgements import archived_clients
+from harness.results.client_results import archived_clients
 from harness.spark.archive import Archive, pack
 from harness.tests.completed_runs import Quiet, plan_of
 from harness.tests.moody_target import SUITE, TELLING, Moody

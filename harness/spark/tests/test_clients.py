@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from harness.cli import app
 from harness.cli.clients_beside import render_again
-from harness.results.client_judgements import archived_clients
+from harness.results.client_results import archived_clients
 from harness.results.status import ExitCode
 from harness.spark.archive import Archive, pack
 from harness.spark.rows import ARCHIVE
