@@ -86,7 +86,7 @@ def gate(
         gated = evaluate(open_run(run_folder), policy, given)
     else:
         gated = evaluate_clients(clients, policy, given)
-    files = write_decision(gated, out or folder, policy=policy)
+    summary = write_decision(gated, out or folder, policy=policy)
     page = add_gate_view(out or folder, gated.decision.run_id)
     if clients is None:
         add_regression(out or folder)
@@ -95,7 +95,7 @@ def gate(
     if annotate is Style.GITHUB:
         for line in annotations(gated.decision):
             typer.echo(line)
-    writer.say(f"Summary: {files.summary}")
+    writer.say(f"Summary: {summary}")
     writer.say(f"Page: {page}")
     return ExitCode.EXPECTED if exit_zero else gated.decision.code
 

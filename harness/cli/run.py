@@ -46,7 +46,7 @@ from harness.orchestration.run import report as make_report
 from harness.orchestration.versions import found_newer, judged_as_older
 from harness.report.allure.pages import AllureLevel
 from harness.report.exports.comparison import print_changes, write_changes
-from harness.report.exports.terminal import print_summary, print_verdict, rate_lines
+from harness.report.exports.terminal import print_summary, rate_lines
 from harness.report.model.cause_groups import has_verdict
 from harness.report.model.clients import brief_text
 from harness.report.model.run_data import Run
@@ -337,10 +337,7 @@ def carry_out(
                 reported = _report(completed.folder, options, display, writer)
     shows_changes = reported is not None and options.shows_changes
     further = [*_further(plan, completed, writer, shows_changes=shows_changes)]
-    if reported is not None:
-        print_summary(reported, writer, further=further, times=times_s)
-    else:
-        print_verdict(folder, writer, further=further, times=times_s)
+    print_summary(reported or Run.load(folder), writer, further=further, times=times_s)
     return worst(applying)
 
 
@@ -389,7 +386,7 @@ def _report(folder: RunFolder, options: ReportOptions, display: ProgressDisplay,
 
             write_conversations_beside(folder.path)
     except (SparkError, ReportError, TraceError, ChangedCacheError, OSError):
-        print_verdict(folder.path, writer)
+        print_summary(Run.load(folder.path), writer)
         raise
     if rendered.allure is not None and rendered.allure.problem:
         tell(Lasting(f"Allure's report was not rendered: {rendered.allure.problem}"))

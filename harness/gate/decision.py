@@ -69,7 +69,6 @@ def refusal(run_id: str, targets: tuple[str, ...], reasons: Sequence[str]) -> De
     return Decision(
         run_id=run_id,
         targets=targets,
-        baseline_id=None,
         complaints=tuple(
             Complaint(
                 kind=Kind.CUT_SHORT,
@@ -79,9 +78,6 @@ def refusal(run_id: str, targets: tuple[str, ...], reasons: Sequence[str]) -> De
             )
             for reason in reasons
         ),
-        passed_over=(),
-        notes=(),
-        standings={},
     )
 
 

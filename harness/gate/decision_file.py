@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -18,24 +18,14 @@ from harness.results.status import RED, ResultStatus, status_of
 from harness.trace.files import write_whole
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionFiles:
-    """The files that a decision was written to."""
-
-    data: Path
-    summary: Path
-    junit: Path
-
-
-def write_decision(gated: Gated, directory: Path, *, policy: Policy) -> DecisionFiles:
-    """Write a decision under a policy as JSON, Markdown and JUnit XML."""
-    files = DecisionFiles(
-        data=directory / "gate.json", summary=directory / "gate.md", junit=directory / "gate-junit.xml"
-    )
-    write_whole(files.data, json.dumps(_data_of(gated, policy), ensure_ascii=False, indent=2) + "\n")
-    write_whole(files.summary, markdown(gated.decision))
-    write_whole(files.junit, junit(gated))
-    return files
+def write_decision(gated: Gated, directory: Path, *, policy: Policy) -> Path:
+    """Write a decision under a policy as JSON, JUnit XML and Markdown, and return the path of the last."""
+    summary = directory / "gate.md"
+    data = json.dumps(_data_of(gated, policy), ensure_ascii=False, indent=2)
+    write_whole(directory / "gate.json", f"{data}\n")
+    write_whole(summary, markdown(gated.decision))
+    write_whole(directory / "gate-junit.xml", junit(gated))
+    return summary
 
 
 def _data_of(gated: Gated, policy: Policy) -> dict[str, object]:

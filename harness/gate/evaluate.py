@@ -327,11 +327,7 @@ def _of_soak(run: ClientsRun, targets: tuple[str, ...]) -> Decision:
     return Decision(
         run_id=run.run_id,
         targets=targets,
-        baseline_id=None,
         complaints=tuple(complaints),
-        passed_over=(),
-        notes=(),
-        standings={},
     )
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from harness.diff.judge import TargetInfo
 from harness.diff.target_pattern import named_target
 from harness.orchestration.attributing import Cause, causes_of, seen_in, unequal_places
-from harness.orchestration.judging import read_baseline, read_scripts
+from harness.orchestration.judging import read_baseline, read_scripts, target_info
 from harness.orchestration.plan import PlanError
 from harness.report.model.comparison import (
     ClientChange,
@@ -77,13 +77,7 @@ def _info(folder: RunFolder, target: str) -> TargetInfo | None:
     """Return a run's data on a target; None if the run was cut short before the first broker was ready."""
     if not folder.headers_json(target).is_file():
         return None
-    headers = folder.read_headers(target)
-    if not headers:
-        raise TraceError(f"{folder.headers_json(target)}: contains no header")
-    first = headers[0]
-    return TargetInfo(
-        run_id=first.run_id, target=target, spec=first.spec, profile=first.profile, oracle=first.oracle
-    )
+    return target_info(folder, target)
 
 
 def cut_short(run: StoredRun) -> tuple[str, ...]:

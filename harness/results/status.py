@@ -49,12 +49,8 @@ class Judged(Protocol):
         """A `harness.verdict.Confirmation`."""
 
 
-class Shown(Protocol):
-    """The fields that say how often a result occurred."""
-
-    @property
-    def confirmation(self) -> str:
-        """A `harness.verdict.Confirmation`."""
+class Shown(Judged, Protocol):
+    """A result, with the fields that say how often it occurred."""
 
     @property
     def shown_count(self) -> int:

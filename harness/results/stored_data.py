@@ -102,14 +102,6 @@ _MAKERS: Final = {
     RunKind.TAP: "tap",
     RunKind.RACES: "race",
 }
-_READERS: Final = {
-    RunKind.SUITES: "report",
-    RunKind.CLIENTS: "report",
-    RunKind.SOAK: "report",
-    RunKind.TAP: "report",
-    RunKind.RACES: "race --judge",
-}
-"""The command that reads each kind of folder."""
 
 
 def run_kind(run_dir: Path) -> RunKind | None:
@@ -154,9 +146,10 @@ def open_folder(path: Path, *kinds: RunKind, made_by: str | None = None) -> RunF
         )
     found = run_kind(folder.path)
     if found is not None and found not in kinds:
+        reader = "race --judge" if found is RunKind.RACES else "report"
         raise ReportError(
             f"{path} is a {found}, and a {' or '.join(kinds)} is needed; "
-            f"`kafka-conformance {_READERS[found]} {path}` reads it"
+            f"`kafka-conformance {reader} {path}` reads it"
         )
     if found is not None and not folder.record.is_dir():
         header = _header(path)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
 from harness.diff.model import Attempt, Attribution, Difference, Judgement
@@ -43,7 +43,8 @@ FOOTER = replace(
 def summary(target: str, **changes: object) -> TargetSummary:
     is_reference = target.startswith("reference")
     profile = target.partition("-")[2]
-    made = TargetSummary(
+    header = replace(
+        made_events.HEADER,
         run_id=RUN_ID,
         target=target,
         spec=target.replace("kafka-", "kafka:").replace("reference-", "reference:"),
@@ -52,8 +53,13 @@ def summary(target: str, **changes: object) -> TargetSummary:
         oracle=None if is_reference else REFERENCE,
         bootstrap="in process" if is_reference else "127.0.0.1:39092",
         broker_config='{"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "1"}',
+        config_digest="c",
         notes=(),
+        started_at=HEADER.started_at,
         start_ms=0.4 if is_reference else 2812.0,
+    )
+    made = TargetSummary(
+        **asdict(header),
         drive_ms=812.0 if is_reference else 14210.5,
         scenario_count=0,
         conforms=0,
@@ -270,9 +276,7 @@ class MadeUpRun:
 
 
 def _header(made: TargetSummary) -> TraceHeader:
-    names = ("run_id", "target", "spec", "profile", "implementation", "bootstrap", "broker_config", "notes")
-    reported = {name: getattr(made, name) for name in (*names, "oracle", "start_ms")}
-    return replace(made_events.HEADER, config_digest="c", started_at=HEADER.started_at, **reported)
+    return TraceHeader(**{each.name: getattr(made, each.name) for each in fields(TraceHeader)})
 
 
 def small_run() -> MadeUpRun:

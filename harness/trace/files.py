@@ -366,7 +366,7 @@ class RunFolder:
         """Read the headers of a target, in the order in which its brokers were started."""
         path = self.headers_json(target)
         content = _read_json(path)
-        if not isinstance(content, list):
+        if not isinstance(content, list) or not content:
             raise TraceError(f"{path}: no list of headers")
         return tuple(
             from_content(TraceHeader, header, where=f"{path}[{index}]")

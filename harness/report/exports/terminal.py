@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
 from rich.text import Text
@@ -56,7 +55,7 @@ _FORESEEABLE: Final = (ResultStatus.FAILED, ResultStatus.INDETERMINATE, ResultSt
 def print_summary(
     run: Run, writer: Writer, *, further: Sequence[str | Text] = (), times: Mapping[str, float] | None = None
 ) -> None:
-    """Print the summary of a run with a report, and where its pages are.
+    """Print the summary of a judged run, and where its pages are if it has any.
 
     Args:
         run: the run.
@@ -64,29 +63,15 @@ def print_summary(
         further: lines of other results of the run.
         times: the seconds that each part of the work took, by its name.
     """
-    _print_run(run, writer, further, times or {}, where=f"Report: {run.directory / 'index.html'}")
-
-
-def print_verdict(
-    run_dir: Path,
-    writer: Writer,
-    *,
-    further: Sequence[str | Text] = (),
-    times: Mapping[str, float] | None = None,
-) -> None:
-    """Print the summary of a judged run without a report; the arguments are those of `print_summary`."""
-    _print_run(Run.load(run_dir), writer, further, times or {}, where=f"Run: {run_dir}")
-
-
-def _print_run(
-    run: Run, writer: Writer, further: Sequence[str | Text], times: Mapping[str, float], *, where: str
-) -> None:
-    ends = [*_areas(run), *_uncompared(run), *_assumed(run), *_verdict(run), *_times(times), plain(where)]
+    page = run.directory / INDEX
+    where, who = f"Run: {run.directory}", "record/judgements.jsonl.zst has"
+    if page.is_file():
+        where, who = f"Report: {page}", "the report has"
     groups = cause_groups(run, has_lost=False)
-    ends = [*_advice(run, groups), *ends]
+    ends = [*_advice(run, groups), *_areas(run), *_uncompared(run), *_assumed(run), *_verdict(run)]
+    ends += [*_times(times or {}), plain(where)]
     more = [[plain(line) if isinstance(line, str) else line] for line in further]
     kept = rows(ends)
-    who = "the report has" if (run.directory / INDEX).is_file() else "record/judgements.jsonl.zst has"
     targets = [[line] for line in _targets(run)]
     kept_free = writer.rows_left - _TARGETS_SHOWN
     writer.say_some(targets, rest=f"{who} them all", noun="target", keep=kept_free)

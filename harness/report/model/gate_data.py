@@ -131,7 +131,7 @@ class Decision(StoredData):
 
     run_id: str
     targets: tuple[str, ...]
-    baseline_id: str | None
+    baseline_id: str | None = None
     complaints: tuple[Complaint, ...]
     """What is red, worst first."""
     passed_over: tuple[Complaint, ...] = ()

@@ -240,11 +240,15 @@ def reason_grid(run: Run) -> Grid:
 
 def difference_grid(run: Run) -> Grid:
     """Return the counts of differences by API and class: findings, followed by `+` their consequences."""
+    counts = Counter(
+        (((each.api or "", each.difference_class), each.target), each.is_consequence)
+        for found in run.differences.values()
+        for each in found
+    )
     texts = {}
-    for each in run.counts:
-        more = each.difference_count - each.finding_count
-        text = f"{each.finding_count or ''} {f'+{more}' if more else ''}".strip()
-        texts[(each.api or "", each.difference_class), each.target] = text
+    for place, _ in counts:
+        findings, more = counts[place, False], counts[place, True]
+        texts[place] = f"{findings or ''} {f'+{more}' if more else ''}".strip()
     return _grid(run, sorted({key for key, _ in texts}), texts)
 
 

@@ -201,22 +201,6 @@ _QUOTED: Final = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\"""")
 _CLOSING: Final = {"{": "}", "[": "]"}
 
 
-class Contrast(Protocol):
-    """The expected and the actual value of a difference."""
-
-    @property
-    def field(self) -> str | None:
-        """Path into the response; None if the whole answer differs."""
-
-    @property
-    def expected(self) -> str:
-        """JSON if it is a value, else a phrase."""
-
-    @property
-    def actual(self) -> str:
-        """JSON if it is a value, else a phrase."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Times:
     """How long an answer took."""
@@ -228,7 +212,7 @@ class Times:
     """How long clients wait, in words, if it came after its time."""
 
 
-def contrasted(difference: Contrast, times: Times | None = None) -> tuple[str, str]:
+def contrasted(difference: Difference, times: Times | None = None) -> tuple[str, str]:
     """Return what was expected and what came.
 
     Args:
@@ -249,7 +233,7 @@ def _ms(duration_ms: float) -> str:
     return f"{duration_ms:.1f}".removesuffix(".0") + " ms"
 
 
-def _counts(field: str, difference: Contrast) -> tuple[str, str] | None:
+def _counts(field: str, difference: Difference) -> tuple[str, str] | None:
     """Return the lengths of two lists of objects; None if they are not such lists, or are equally long.
 
     Where both are one object, it is about the first list of objects within it that is longer or shorter.

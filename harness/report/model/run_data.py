@@ -4,7 +4,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final, Self, TypeAlias, TypeVar, cast
@@ -23,26 +23,13 @@ from harness.targets.base.limits import PAGE_BYTES
 from harness.trace.canonical import Json
 from harness.trace.clause import Clause
 from harness.trace.embedded import canonical_fields, drive_times
-from harness.trace.events import LATE, Event, EventKind, RunFooter, RunHeader
+from harness.trace.events import LATE, Event, EventKind, RunFooter, RunHeader, TraceHeader
 from harness.trace.files import RunFolder, attempt_name, read_events, read_records
 from harness.trace.schema import TraceError
 from harness.verdict import DifferenceClass, Expectation, Outcome
 
 _CODE_WITHIN: Final = re.compile(r'"error_code":"(\w+)"')
 """Matches error codes in canonical JSON; inside a JSON string the quotation marks would be escaped."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DifferenceCount:
-    """The number of differences of one class in one API. Grain: target, API, class."""
-
-    target: str
-    api: str | None
-    difference_class: str
-    difference_count: int
-    scenario_count: int
-    finding_count: int
-    """Differences that are not consequences of another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,24 +55,6 @@ class ErrorCodeCount:
     error_code: str
     """Kafka's name of the code."""
     response_count: int
-
-
-def difference_counts(differences: Iterable[Difference]) -> tuple[DifferenceCount, ...]:
-    """Count differences by target, API and class."""
-    found: dict[tuple[str, str | None, str], list[Difference]] = defaultdict(list)
-    for each in differences:
-        found[each.target, each.api, each.difference_class].append(each)
-    return tuple(
-        DifferenceCount(
-            target=target,
-            api=api,
-            difference_class=difference_class,
-            difference_count=len(alike),
-            scenario_count=len({each.scenario_id for each in alike}),
-            finding_count=sum(not each.is_consequence for each in alike),
-        )
-        for (target, api, difference_class), alike in found.items()
-    )
 
 
 def cause_counts(differences: Iterable[Difference]) -> tuple[CauseCount, ...]:
@@ -168,20 +137,9 @@ def request_counts(events: Iterable[Event]) -> Counter[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TargetSummary:
-    """A target and its results. Grain: run, target."""
+class TargetSummary(TraceHeader):
+    """A target, as its first broker tells of it, and its results. Grain: run, target."""
 
-    run_id: str
-    target: str
-    spec: str
-    profile: str
-    implementation: str
-    oracle: str | None
-    bootstrap: str
-    broker_config: str
-    """Kafka properties, JSON. Like all fields up to `start_ms`, from the target's first broker."""
-    notes: tuple[str, ...]
-    start_ms: float
     drive_ms: float | None
     """None if the run was cut short."""
     scenario_count: int
@@ -213,21 +171,12 @@ def target_summary(
     expectations = Counter(each.expectation for each in theirs)
     drive_ms = {} if footer is None else drive_times(footer)
     return TargetSummary(
-        run_id=header.run_id,
-        target=target,
-        spec=header.spec,
-        profile=header.profile,
-        implementation=header.implementation,
-        oracle=header.oracle,
-        bootstrap=header.bootstrap,
-        broker_config=header.broker_config,
-        notes=header.notes,
-        start_ms=header.start_ms,
+        **asdict(header)
+        | {each.name.lower(): outcomes[each] for each in Outcome}
+        | {each.name.lower(): expectations[each] for each in Expectation},
         drive_ms=drive_ms.get(target),
         scenario_count=len(theirs),
         flaky=sum(status_of(each) is ResultStatus.FLAKY for each in theirs),
-        **{each.name.lower(): outcomes[each] for each in Outcome},
-        **{each.name.lower(): expectations[each] for each in Expectation},
     )
 
 
@@ -462,11 +411,6 @@ class Run:
         """Which files of the record cannot be read, in a sentence; empty if none was found yet."""
         found = "; ".join(self.steps.damage.values())
         return f"{found}. Its conversations are not shown, all else is." if found else ""
-
-    @property
-    def counts(self) -> tuple[DifferenceCount, ...]:
-        """The number of differences by target, API and class."""
-        return difference_counts(each for found in self.differences.values() for each in found)
 
     @property
     def causes(self) -> tuple[CauseCount, ...]:

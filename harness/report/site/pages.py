@@ -38,7 +38,6 @@ from harness.report.model.matrix import legend
 from harness.report.model.phrases import (
     GLYPHS,
     address,
-    contrasted,
     counted,
     css_name,
     first_difference_anchor,
@@ -297,7 +296,6 @@ def _environment() -> Environment:
         address=link_address,
         links=links_in,
         source_parts=source_parts,
-        contrasted=contrasted,
         first_anchor=first_difference_anchor,
         place=place,
         replay_place=replay_place,

@@ -21,7 +21,6 @@ from harness.results.replay_results import ReplayFinding, read_findings
 from harness.trace.canonical import Json
 from harness.trace.events import Event, EventKind, TraceHeader
 from harness.trace.files import RunFolder, read_events, read_records
-from harness.trace.schema import TraceError
 
 _NAVIGATION: Final = (NavItem(view="tap", name="Tap"),)
 CONNECTION_COUNT_MAX: Final = 400
@@ -112,11 +111,8 @@ def _target(folder: RunFolder, name: str, violations: Iterable[Violation], site:
         if place < CONNECTION_COUNT_MAX:
             found = replace(found, talk=site.talk(found.anchor, _conversation(found, members)))
         connections.append(found)
-    headers = folder.read_headers(name)
-    if not headers:
-        raise TraceError(f"{folder.headers_json(name)}: contains no header")
     return TappedTarget(
-        header=headers[0],
+        header=folder.read_headers(name)[0],
         event_count=len(events),
         request_count=sum(each.kind == EventKind.REQUEST for each in events),
         connections=tuple(connections),

@@ -292,7 +292,7 @@ def test_the_terminal_shows_what_where_and_how_to_repeat(run_dir: Path) -> None:
     start = lines.index(f"✗ unexpected difference {HEARTBEAT} on {SCALA}")
     assert lines[start + 1] == "  step 3, Heartbeat v3, error_code: expected NONE, got REBALANCE_IN_PROGRESS"
     assert lines[start + 2] == f"  kafka-conformance run --target kafka:3.9.2 {HEARTBEAT}"
-    assert lines[-1] == f"Report: {run_dir / 'index.html'}"
+    assert lines[-1] == f"Run: {run_dir}"
 
 
 def test_the_terminal_shows_some_causes_and_counts_the_others(tmp_path: Path) -> None:

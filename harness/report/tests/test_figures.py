@@ -6,7 +6,6 @@ import pytest
 
 from harness.report.model.run_data import (
     cause_counts,
-    difference_counts,
     error_code_counts,
     latency_quantiles,
 )
@@ -19,18 +18,6 @@ FOUND = (
     replace(DIFFERENCE, scenario_id="b"),
     replace(DIFFERENCE, api=None, api_version=None, difference_class="liveness", cause="c2"),
 )
-
-
-def test_differences_are_counted_by_target_api_and_class() -> None:
-    found = [
-        (each.target, each.api, each.difference_count, each.scenario_count, each.finding_count)
-        for each in difference_counts(FOUND)
-    ]
-    assert found == [
-        ("kafka-3.9.2", "Heartbeat", 2, 2, 2),
-        ("kafka-4.3.1", "Heartbeat", 1, 1, 0),
-        ("kafka-3.9.2", None, 1, 1, 1),
-    ]
 
 
 def test_a_cause_has_its_targets_and_scenarios_and_the_frequent_one_is_first() -> None:

@@ -43,7 +43,9 @@ def test_the_worst_run_takes_no_more_rows_than_a_terminal_has(tmp_path: Path) ->
             made.add(
                 judgement(f"a/{scenario}", target, "diverges", reason=f"{number} {scenario} " + "x" * 400)
             )
-    text = printed(made.write(tmp_path), is_terminal=False)
+    run_dir = made.write(tmp_path)
+    (run_dir / "index.html").touch()
+    text = printed(run_dir, is_terminal=False)
     assert rows([Text(line) for line in text.splitlines()]) <= ROWS_MAX
     for words in ("more targets; ", "more causes; ", "Report: "):
         assert words in text
