@@ -259,15 +259,15 @@ def prune(
     opened = [_judged(path, entries) for path in runs or [_NEWEST]]
     found = outworn([(run.checked, run.infos) for run in opened], entries, known_ids(suites), _today())
     for one in found:
-        typer.echo(f"{one.entry.place}: {one.entry.entry.scenario}: {one.why}")
+        typer.echo(f"{one.entry.source}: {one.entry.entry.scenario}: {one.why}")
     if not found:
         typer.echo(f"every entry about the {len(opened)} run(s) still applies")
     for path, gone in _by_file(found).items():
         before, beside = _text(path), covered_file(path)
         after = without_entries(before, {one.entry.index for one in gone if not one.left})
-        left = {one.entry.place: one.left for one in gone}
+        left = {one.entry.source: one.left for one in gone}
         covered = {
-            cause: ids & left.get(one.place, ids)
+            cause: ids & left.get(one.source, ids)
             for one in entries
             if one.path == path
             for cause, ids in one.covered.items()
@@ -316,7 +316,7 @@ def why(
     found = applying(entries, scenario, info, judgement, _today())
     for one in found:
         verdict = "applies" if not one.obstacles else f"does not apply: {'; '.join(one.obstacles)}"
-        typer.echo(f"{one.entry.place}: {verdict}")
+        typer.echo(f"{one.entry.source}: {verdict}")
         typer.echo(f"    {one.entry.entry.reason} ({one.entry.entry.link})")
         for cause in one.entry.entry.causes:
             typer.echo(f"    cause: {plain(cause)}")
@@ -343,4 +343,4 @@ def _info(target: str, library: str | None, run: JudgedRun | None) -> tuple[str,
 
 
 def _judged(path: Path, entries: tuple[LocatedEntry, ...]) -> JudgedRun:
-    return judge_whole(path, [one.sourced() for one in entries], _today())
+    return judge_whole(path, entries, _today())

@@ -30,6 +30,7 @@ from harness.diff.expectations import (
     Entry,
     ExpectationError,
     SourcedEntry,
+    check_scenarios,
     load_expectations,
     matches_scenario,
 )
@@ -50,28 +51,12 @@ class EditError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LocatedEntry:
-    """An entry and its exact place in a file."""
+class LocatedEntry(SourcedEntry):
+    """An entry and its exact place in a file; its source is unique across files."""
 
     path: Path
     index: int
     """The entry's number in its file, from 0."""
-    entry: Entry
-    covered: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """As in a `SourcedEntry`."""
-
-    @property
-    def place(self) -> str:
-        """The entry's file and number, as used in messages."""
-        return f"{self.path}, entry {self.index + 1}"
-
-    def concerns(self, scenario_id: str, info: TargetInfo) -> bool:
-        """Return whether the entry covers a scenario with a target, or a client script with a library."""
-        return self.sourced().concerns(scenario_id, info)
-
-    def sourced(self) -> SourcedEntry:
-        """Return the entry in the checker's form, with a source that is unique across files."""
-        return SourcedEntry(entry=self.entry, source=self.place, covered=self.covered)
 
 
 def located_entries(paths: Sequence[Path]) -> tuple[LocatedEntry, ...]:
@@ -89,7 +74,13 @@ def located_entries(paths: Sequence[Path]) -> tuple[LocatedEntry, ...]:
             faults.append(str(error))
             continue
         found += [
-            LocatedEntry(path=path, index=index, entry=one.entry, covered=one.covered)
+            LocatedEntry(
+                entry=one.entry,
+                source=f"{path}, entry {index + 1}",
+                covered=one.covered,
+                path=path,
+                index=index,
+            )
             for index, one in enumerate(sourced)
         ]
     if faults:
@@ -239,21 +230,19 @@ def lint(paths: Sequence[Path], catalogue: frozenset[str], today: date) -> Linte
             entries += located_entries([path])
         except ExpectationError as error:
             faults += str(error).splitlines()
+    try:
+        check_scenarios(entries, sorted(catalogue))
+    except ExpectationError as error:
+        faults += str(error).splitlines()
     faults += [
-        f"{one.place}, field 'scenario': {one.entry.scenario!r} matches no scenario; "
-        "see `kafka-conformance list` for the ids"
-        for one in entries
-        if not any(matches_scenario(one.entry.scenario, scenario_id) for scenario_id in catalogue)
-    ]
-    faults += [
-        f"{one.place}, field 'cause': covers {scenario_id!r}, which is no scenario; "
+        f"{one.source}, field 'cause': covers {scenario_id!r}, which is no scenario; "
         "`kafka-conformance expect prune` takes it out"
         for one in entries
-        for scenario_id in sorted(one.sourced().scenarios - catalogue)
+        for scenario_id in sorted(one.scenarios - catalogue)
     ]
     faults += _twins(entries)
     expired = tuple(
-        f"{one.place}: {one.entry.scenario} expired on {one.entry.expires}"
+        f"{one.source}: {one.entry.scenario} expired on {one.entry.expires}"
         for one in entries
         if one.entry.has_expired(today)
     )
@@ -271,7 +260,7 @@ def _twins(entries: Iterable[LocatedEntry]) -> Iterator[str]:
             alike[*place, entry.outcome, entry.signature].append(one)
     for first, *others in alike.values():
         for other in others:
-            yield f"{other.place}: says the same as {first.place}; remove one of them"
+            yield f"{other.source}: says the same as {first.source}; remove one of them"
 
 
 def outworn(
@@ -283,7 +272,7 @@ def outworn(
     """Return the entries that have expired, and those that matched no result that they apply to.
 
     Args:
-        runs: each run, judged with `LocatedEntry.sourced()` of the entries, and its targets.
+        runs: each run, judged with the entries, and its targets.
         entries: the entries of all files.
         catalogue: the ids of all scenarios.
         today: the date by which entries expire.
@@ -300,8 +289,8 @@ def _outworn_cause(
 ) -> Outworn | None:
     """Return what an entry need not cover: what conforms wherever it ran in the runs, or exists no more."""
     results = [(each, infos) for checked, infos in runs for each in checked.judgements]
-    covered = one.sourced().scenarios
-    gone = covered - catalogue | one.sourced().mended(results)
+    covered = one.scenarios
+    gone = covered - catalogue | one.mended(results)
     if not gone:
         return None
     left = covered - gone
@@ -359,7 +348,7 @@ def applying(
 
 def _speaks_of(one: LocatedEntry, scenario_id: str, judgement: Judgement | None) -> bool:
     """Return whether an entry names a scenario; one with a cause covers it, or has a cause of its result."""
-    is_named = one.entry.cause is None or scenario_id in one.sourced().scenarios
+    is_named = one.entry.cause is None or scenario_id in one.scenarios
     is_seen = judgement is not None and not set(one.entry.causes).isdisjoint(judgement.causes)
     return matches_scenario(one.entry.scenario, scenario_id) and (is_named or is_seen)
 
@@ -368,7 +357,7 @@ def _obstacles(
     one: LocatedEntry, scenario_id: str, info: TargetInfo, judgement: Judgement | None, today: date
 ) -> Iterator[str]:
     entry = one.entry
-    if entry.cause is not None and scenario_id not in one.sourced().scenarios:
+    if entry.cause is not None and scenario_id not in one.scenarios:
         yield "it does not cover this scenario; `kafka-conformance expect update` adds it"
     if not entry.concerns(scenario_id, info):
         version = f", profile {info.profile}" if info.profile else ""
@@ -404,7 +393,7 @@ class Proposal:
     @property
     def says(self) -> str:
         """The proposal in one line."""
-        where = "a new entry" if self.changes is None else f"changes {self.changes.place}"
+        where = "a new entry" if self.changes is None else f"changes {self.changes.source}"
         targets = ", ".join(self.specs)
         if self.cause is not None:
             count, more = len(self._scenarios), len(self.covered) - 1

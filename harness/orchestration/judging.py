@@ -1,8 +1,10 @@
 """The judgement of a run: from its traces and scripts to results on file, and from those to today's."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -10,9 +12,8 @@ from harness.diff.check import CheckedRun, TargetTrace, judge_target, set_agains
 from harness.diff.compare import Departures
 from harness.diff.expectations import SourcedEntry, check_scenarios, load_expectations
 from harness.diff.judge import TargetInfo
-from harness.diff.model import Judgement
+from harness.diff.model import Attempt, Difference, Judgement
 from harness.diff.repeats import Repeated
-from harness.orchestration.stored_judgements import keep_judgements, refuse_unjudged, stored_judgements
 from harness.results.baseline import BY_OPTION, BaselineData, keep_baseline, results_against
 from harness.results.status import ExitCode, exit_code, worst
 from harness.results.stored_data import ReportError, open_folder
@@ -23,8 +24,9 @@ from harness.scenario.script import Script, script_from_json
 from harness.targets.external.settings import read_assumed
 from harness.trace.completeness import refuse_lost_events
 from harness.trace.events import Event, EventKind, RunFooter, RunKind
-from harness.trace.files import RunFolder, read_events, read_records
+from harness.trace.files import RunFolder, read_events, read_records, write_records
 from harness.trace.schema import TraceError, json_object
+from harness.verdict import Confirmation, Delta, DifferenceClass, Expectation, Outcome
 from harness.workers import workers
 
 EXTERNAL: Final = "external:"
@@ -348,3 +350,97 @@ def _by_scenario(
     for event in read_events(folder.events(trace), scenario_ids):
         by_scenario.setdefault(event.scenario_id, []).append(event)
     return {name: tuple(events) for name, events in by_scenario.items()}
+
+
+_VALUES: Final[Mapping[str, type[StrEnum]]] = {
+    "outcome": Outcome,
+    "expectation": Expectation,
+    "delta": Delta,
+    "confirmation": Confirmation,
+    "difference_class": DifferenceClass,
+}
+"""Fields of records whose values are few."""
+
+
+def keep_judgements(folder: RunFolder, checked: CheckedRun) -> None:
+    """Write the results of a run beside its traces; the judgements last, since they stand for all."""
+    write_records(folder.differences, checked.differences)
+    if checked.attempts or folder.attempts.exists():
+        write_records(folder.attempts, checked.attempts)
+    write_records(folder.judgements, checked.judgements)
+
+
+def stored_judgements(folder: RunFolder) -> CheckedRun | None:
+    """Read the results that a run stored; None if it was stopped before it was judged.
+
+    Raises:
+        TraceError: a file of the results is missing, damaged or incomplete.
+    """
+    if not folder.judgements.is_file():
+        return None
+    judgements = read_records(Judgement, folder.judgements)
+    differences = read_records(Difference, folder.differences)
+    attempts = read_records(Attempt, folder.attempts) if folder.attempts.is_file() else ()
+    refuse_unjudged(folder, judgements)
+    _refuse_gaps(folder, judgements, differences, attempts)
+    return CheckedRun(
+        judgements=judgements,
+        differences=differences,
+        stale_entries=(),
+        removed=(),
+        attempts=attempts,
+    )
+
+
+def refuse_unjudged(folder: RunFolder, judgements: Sequence[Judgement]) -> None:
+    """Refuse results of which one is missing: there is one for each scenario with each target.
+
+    Raises:
+        TraceError: says how many are missing.
+    """
+    if not folder.scripts_json.is_file():
+        return
+    judged = {(each.target, each.scenario_id) for each in judgements}
+    recorded = {(target, name) for target in folder.targets() for name in folder.read_scripts()}
+    if missing := recorded - judged:
+        raise TraceError(
+            f"{folder.judgements}: {len(missing)} of {len(recorded)} judgements are missing that "
+            f"{folder.scripts_json.name} wants; {_remedy(folder)}"
+        )
+    if strange := judged - recorded:
+        target, name = min(strange)
+        raise TraceError(
+            f"{folder.judgements}: the run has no {name!r} on {target!r}, which is judged; {_remedy(folder)}"
+        )
+
+
+def _refuse_gaps(
+    folder: RunFolder,
+    judgements: Sequence[Judgement],
+    differences: Sequence[Difference],
+    attempts: Sequence[Attempt],
+) -> None:
+    records: tuple[Judgement | Difference | Attempt, ...] = (*judgements, *differences, *attempts)
+    for record in records:
+        for name, values in _VALUES.items():
+            value = getattr(record, name, None)
+            if value is not None and value not in list(values):
+                raise TraceError(
+                    f"{folder.path}: {record.scenario_id} on {record.target}: {name} {value!r:.80} is none; "
+                    f"{_remedy(folder)}"
+                )
+    differing = Counter((each.target, each.scenario_id) for each in differences)
+    due = Counter({(each.target, each.scenario_id): each.difference_count for each in judgements})
+    if +differing != +due:
+        raise TraceError(f"{folder.differences}: not the differences of the judgements; {_remedy(folder)}")
+    ran = Counter((each.target, each.scenario_id) for each in attempts if each.was_run)
+    counts = {(each.target, each.scenario_id): each.attempt_count for each in judgements}
+    repeated = {place for place, count in counts.items() if count > 1} | {
+        (each.target, each.scenario_id) for each in attempts
+    }
+    if any(ran[place] != counts.get(place) for place in repeated):
+        raise TraceError(f"{folder.attempts}: not the attempts of the judgements; {_remedy(folder)}")
+
+
+def _remedy(folder: RunFolder) -> str:
+    return f"`kafka-conformance report --judge {folder.path}` judges the run again"
