@@ -6,19 +6,18 @@ after an upheaval; no record may be lost, and in the end all are committed.
 """
 
 import asyncio
-import json
 import random
 import time
 from collections import defaultdict
 from collections.abc import Callable, Coroutine
-from dataclasses import asdict, dataclass
 from typing import Final, TypeVar
 
 from harness.clients.names import Names
 from harness.clients.process import ClientProcess
-from harness.clients.soak_group import ANSWER_S, SHARE, GroupAccount, SoakGroup, SoakPlan, launch
+from harness.clients.soak_group import ANSWER_S, SHARE, SoakGroup, SoakPlan, launch
 from harness.clients.soak_share import ShareSoakGroup, configure_share_group
 from harness.clients.steps import Fact, Verb
+from harness.results.soak_account import SoakResult
 from harness.targets.base.interface import TargetError
 
 PARTITION_COUNT: Final = 6
@@ -31,16 +30,6 @@ _OF_CONSUMER: Final[dict[str, str | int | bool]] = {
     "auto_offset_reset": "earliest",
 }
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SoakResult:
-    """The result of a soak."""
-
-    library: str
-    produced: int
-    duration_s: float
-    groups: tuple[GroupAccount, ...]
 
 
 async def soak(plan: SoakPlan, tell: Callable[[str], None]) -> SoakResult:
@@ -154,9 +143,3 @@ class _Load:
     async def end(self) -> None:
         if self._client is not None:
             await self._client.kill()
-
-
-def soak_to_json(result: SoakResult) -> str:
-    """Return a result as JSON, with all that is unexpected."""
-    groups = [{**asdict(each), "unexpected": each.unexpected} for each in result.groups]
-    return json.dumps({**asdict(result), "groups": groups}, indent=2, ensure_ascii=False) + "\n"

@@ -13,6 +13,7 @@ from harness.clients.libraries import ClientLibrary
 from harness.clients.names import Names
 from harness.clients.process import ClientProcess, Message
 from harness.clients.steps import Fact, Verb
+from harness.results.soak_account import GroupAccount
 
 SHARE: Final = "share"
 GROUPS: Final = ("eager", "cooperative", SHARE)
@@ -21,19 +22,6 @@ ANSWER_S: Final = 60.0
 DRAIN_S: Final = 90.0
 _UPHEAVAL_PAUSE_S: Final = (2.0, 5.0)
 _AWAY_S: Final = (0.5, 4.0)
-_EXPECTED_ERRORS: Final = frozenset(
-    {
-        "REBALANCE_IN_PROGRESS",
-        "ILLEGAL_GENERATION",
-        "UNKNOWN_MEMBER_ID",
-        "COMMIT_FAILED",
-        "_MAX_POLL_EXCEEDED",
-        "_STATE",
-        "_WAIT_COORD",
-        "INVALID_RECORD_STATE",
-    }
-)
-"""Errors that a commit, or an acknowledgement whose lock has expired, may get in an upheaval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,42 +40,6 @@ class SoakPlan:
     """The groups that read the load."""
     records_per_s: int = RECORDS_PER_S
     """The highest rate at which records are written."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupAccount:
-    """The account of the records in one group."""
-
-    group: str
-    delivered: int
-    """How many different records were delivered."""
-    repeated: int
-    """How many deliveries were repetitions."""
-    lost: tuple[str, ...]
-    """Records that were never delivered; the first hundred."""
-    committed: bool
-    """Whether all records are committed."""
-    upheavals: Mapping[str, int]
-    errors: Mapping[str, int]
-    """The number of errors that clients reported, by name."""
-    happenings: tuple[tuple[float, str, str], ...] = ()
-    """Upheavals and errors in order of time: seconds since the beginning, what happened, and the member."""
-    acknowledged: int | None = None
-    """In a share group: how many records were acknowledged, as members reported."""
-    in_hand: int | None = None
-    """In a share group: how many records were in the hands of members when these were killed."""
-    in_doubt: int | None = None
-    """How many of them were in a commit that was not answered, and did not come again."""
-    wrong: tuple[str, ...] = ()
-    """Anything else that is unexpected, in words."""
-
-    @property
-    def unexpected(self) -> tuple[str, ...]:
-        """All that is unexpected, in words."""
-        found = [f"{len(self.lost)} records were lost, the first is {self.lost[0]}"] if self.lost else []
-        found += [] if self.committed else ["not everything is committed"]
-        found += [f"error {name}" for name in self.errors if name not in _EXPECTED_ERRORS]
-        return (*found, *self.wrong)
 
 
 @dataclass(slots=True)

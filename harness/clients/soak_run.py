@@ -7,11 +7,12 @@ from harness.clients.folder import ClientsFolder
 from harness.clients.libraries import ClientLibrary
 from harness.clients.process import ClientGone
 from harness.clients.run import ClientsPlan, Tell, names_begin, target_header, way_to
-from harness.clients.soak import SoakResult, soak, soak_to_json, together
+from harness.clients.soak import soak, together
 from harness.clients.soak_group import GROUPS, RECORDS_PER_S, SHARE, SoakPlan
 from harness.clients.soak_wire import with_the_wire
 from harness.clients.suitability import config_for, has_share_groups
 from harness.clients.tapped import Way
+from harness.results.soak_account import SoakResult
 from harness.tap.journal import JOURNAL
 from harness.targets.base.ending import to_its_end
 from harness.targets.base.interface import Broker, Lasting, Target, TargetError
@@ -120,7 +121,9 @@ class _Soak:
         return result
 
     def _write(self, result: SoakResult) -> None:
-        write_whole(self.folder.soak_json(self.target.name, result.library), soak_to_json(result))
+        write_whole(
+            self.folder.soak_json(self.target.name, result.library), result.model_dump_json(indent=2) + "\n"
+        )
 
     def _say(self, text: str) -> None:
         self.tell(self.target.name, text)

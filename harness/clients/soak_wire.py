@@ -5,13 +5,14 @@ A member that is killed in a commit does not report whether that was answered; t
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from harness.clients.soak import PARTITION_COUNT, SoakResult
-from harness.clients.soak_group import SHARE, GroupAccount
+from harness.clients.soak import PARTITION_COUNT
+from harness.clients.soak_group import SHARE
 from harness.invariants.exchange import NO_ERROR, Fields, items, number, text
+from harness.results.soak_account import GroupAccount, SoakResult
 from harness.tap.journal import read_journal
 from harness.tap.reading import TraceReader
 from harness.trace.embedded import stored_fields
@@ -65,8 +66,10 @@ def with_the_wire(results: Iterable[SoakResult | None], journal: Path) -> list[S
     """
     accepted = accepted_in(journal)
     return [
-        replace(
-            each, groups=tuple(_with(group, accepted[each.library], each.produced) for group in each.groups)
+        each.model_copy(
+            update={
+                "groups": tuple(_with(group, accepted[each.library], each.produced) for group in each.groups)
+            }
         )
         for each in results
         if each is not None
@@ -77,7 +80,7 @@ def _with(group: GroupAccount, accepted: Accepted, produced: int) -> GroupAccoun
     if group.group != SHARE:
         return group
     each = dict.fromkeys(range(PARTITION_COUNT), produced // PARTITION_COUNT)
-    return replace(group, wrong=(*group.wrong, *accepted.wrong(each)))
+    return group.model_copy(update={"wrong": (*group.wrong, *accepted.wrong(each))})
 
 
 def accepted_in(journal: Path) -> defaultdict[str, Accepted]:

@@ -8,13 +8,13 @@ import pytest
 from harness.clients.libraries import LIBRARIES
 from harness.clients.process import ClientGone
 from harness.clients.run import ClientsPlan
-from harness.clients.soak import SoakResult, soak_to_json, together
-from harness.clients.soak_group import GroupAccount
+from harness.clients.soak import together
 from harness.clients.soak_run import soak_all
 from harness.clients.soak_share import Ledger, behind
 from harness.report.site.pages import INDEX
 from harness.report.site.run_site import read_soaks, soak_exit_code, soak_site
 from harness.results.client_results import ClientsFiles, ClientsRun, load_clients
+from harness.results.soak_account import GroupAccount, SoakResult
 from harness.results.status import ExitCode
 from harness.targets.base.interface import TargetError
 from harness.tests.client_plans import clients_plan
@@ -187,7 +187,7 @@ def soaked(clients: MadeUpClients, directory: Path, group: GroupAccount) -> Clie
     """Write a soak of one group that was stored, and load it."""
     result = SoakResult(library=PYTHON, produced=10, duration_s=6.0, groups=(group,))
     folder = clients.write(directory / "soak")
-    ClientsFiles(folder).soak_json(KAFKA_NAME, PYTHON).write_text(soak_to_json(result))
+    ClientsFiles(folder).soak_json(KAFKA_NAME, PYTHON).write_text(result.model_dump_json())
     return load_clients(folder)
 
 

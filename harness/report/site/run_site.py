@@ -54,6 +54,7 @@ from harness.report.site.pages import (
     navigation_of,
 )
 from harness.results.client_results import ClientsRun, read_violations
+from harness.results.soak_account import HAPPENINGS, SoakResult
 from harness.results.status import ENDED_COMPLETE, ExitCode, exit_code, mark, worst
 from harness.results.stored_data import StoredData, read_whole
 from harness.spark.master import why_no_spark
@@ -62,73 +63,13 @@ from harness.trace.events import TARGET_LOST, TraceHeader
 from harness.verdict import Outcome
 
 _NAVIGATION: Final = (NavItem(view="soak", name="Soak"),)
-_ROWS: Final = ("crash", "close", "guest", "error")
-"""The kinds of happening, one line of the diagram each."""
-_HAPPENING_COUNT_MAX: Final = 2_000
-
-
-class GroupData(StoredData):
-    """The account of the records in one group."""
-
-    group: str
-    delivered: int
-    repeated: int
-    lost: tuple[str, ...]
-    committed: bool
-    upheavals: Mapping[str, int]
-    errors: Mapping[str, int]
-    unexpected: tuple[str, ...]
-    happenings: tuple[tuple[float, str, str], ...] = ()
-    acknowledged: int | None = None
-    in_hand: int | None = None
-    in_doubt: int | None = None
-
-    def reported(self, produced: int) -> str:
-        """Return the account in one line."""
-        acknowledged = "" if self.acknowledged is None else f", {self.settled}"
-        return (
-            f"{self.group}: of {produced} records {self.delivered} delivered{acknowledged}, "
-            f"{self.repeated} of them again, {len(self.lost)} lost; "
-            f"disturbances {dict(self.upheavals)}, errors {dict(self.errors)}"
-        )
-
-    @property
-    def settled(self) -> str:
-        """Return what became of the records of a share group."""
-        return (
-            f"{self.acknowledged} acknowledged, {self.in_hand} in hand of members that were killed, "
-            f"{self.in_doubt} of which neither came again nor are known to be acknowledged"
-        )
-
-    @property
-    def shown(self) -> tuple[tuple[float, str, str], ...]:
-        """The happenings that a page shows."""
-        return self.happenings[:_HAPPENING_COUNT_MAX]
-
-    @property
-    def marks(self) -> tuple[tuple[float, int, str], ...]:
-        """The place of each happening in the diagram: seconds, line, and tooltip."""
-        return tuple(
-            (at_s, _ROWS.index(what.partition(" ")[0]), f"{at_s:.1f} s: {what}, {who}")
-            for at_s, what, who in self.shown
-            if what.partition(" ")[0] in _ROWS
-        )
-
-
-class SoakData(StoredData):
-    """The account of one library on one target."""
-
-    library: str
-    produced: int
-    duration_s: float
-    groups: tuple[GroupData, ...]
 
 
 class Soaked(StoredData):
     """One library on one target, with the violations found by the tap."""
 
     target: TraceHeader
-    soak: SoakData
+    soak: SoakResult
     violations: tuple[Violation, ...]
 
     @property
@@ -158,7 +99,9 @@ def soak_site(run: ClientsRun) -> Path:
     banner = "" if run.ended == ENDED_COMPLETE else f"The soak did not finish: {run.ended}."
     site = Site(run.folder, run.run_id, banner=banner, nav=_NAVIGATION)
     soaked = read_soaks(run)
-    site.view("soak", "soak.html.j2", clients=run, soaked=soaked, lines=_ROWS, is_right=_all_right(soaked))
+    site.view(
+        "soak", "soak.html.j2", clients=run, soaked=soaked, lines=HAPPENINGS, is_right=_all_right(soaked)
+    )
     return site.finish()
 
 
@@ -189,7 +132,7 @@ def read_soaks(run: ClientsRun) -> tuple[Soaked, ...]:
     for record in run.references.values():
         violations = read_violations(run.files, record.name)
         for account in run.files.all_soak_json(record.name):
-            soak = read_whole(TypeAdapter(SoakData), account)
+            soak = read_whole(TypeAdapter(SoakResult), account)
             of_library = tuple(each for each in violations if each.scenario_id == soak.library)
             found.append(Soaked(target=record, soak=soak, violations=of_library))
     return tuple(found)
