@@ -16,7 +16,6 @@ from harness.tap.journal import (
     MAGIC,
     Beginning,
     Closing,
-    Endpoint,
     Entry,
     Kind,
     Opening,
@@ -28,13 +27,6 @@ from harness.trace.events import TraceHeader
 from harness.trace.files import RunFolder
 from harness.trace.schema import TraceError, from_json
 
-# Python 3.11 looks up members of an enumeration slowly, and these are compared with each entry.
-_OPENED: Final = Kind.OPENED
-_CLOSED: Final = Kind.CLOSED
-_REQUEST: Final = Kind.REQUEST_BYTES
-_REQUEST_LEFT_OUT: Final = Kind.REQUEST_BYTES_LEFT_OUT
-_RESPONSE: Final = Kind.RESPONSE_BYTES
-_RESPONSE_LEFT_OUT: Final = Kind.RESPONSE_BYTES_LEFT_OUT
 _MAGICS: Final = frozenset(
     bytes.fromhex(each)
     for each in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "a1b2cd34", "34cdb2a1", "0a0d0d0a")
@@ -189,32 +181,22 @@ def rows_of_journal(sources: Sources, place: int, notes: Notes) -> Iterator[Row]
     for entry in _entries(path, notes):
         while closed and closed[0][0] < entry.at_ms - _LATE_MS:
             yield from open_now.pop(closed.popleft()[1]).end()
-        if entry.kind is _OPENED:
+        if entry.kind is Kind.OPENED:
             opening = from_json(Opening, entry.content, where="a journal")
             name = f"{place + 1}:{entry.connection} {opening.address} from {opening.client}"
             open_now[entry.connection] = ConnectionReader(name, notes, since_ms=since_ms)
             notes.connections += 1
         reader = open_now.get(entry.connection)
         if reader is not None:
-            yield from _taken(reader, entry)
-            if entry.kind is _CLOSED:
+            if (piece := entry.piece) is not None:
+                side, data, left_out = piece
+                yield from reader.take(side, data, entry.at_ms, left_out=left_out)
+            elif entry.kind is Kind.CLOSED:
+                closing = from_json(Closing, entry.content, where="a journal")
+                reader.closed(closing.side, entry.at_ms)
                 closed.append((entry.at_ms, entry.connection))
     for reader in open_now.values():
         yield from reader.end()
-
-
-def _taken(reader: ConnectionReader, entry: Entry) -> Iterator[Row]:
-    kind, at_ms = entry.kind, entry.at_ms
-    if kind is _REQUEST:
-        yield from reader.take(Endpoint.CLIENT, entry.content, at_ms)
-    elif kind is _RESPONSE:
-        yield from reader.take(Endpoint.BROKER, entry.content, at_ms)
-    elif kind is _REQUEST_LEFT_OUT:
-        yield from reader.take(Endpoint.CLIENT, b"", at_ms, left_out=entry.left_out_bytes)
-    elif kind is _RESPONSE_LEFT_OUT:
-        yield from reader.take(Endpoint.BROKER, b"", at_ms, left_out=entry.left_out_bytes)
-    elif kind is _CLOSED:
-        reader.closed(from_json(Closing, entry.content, where="a journal").side, at_ms)
 
 
 def _entries(path: Path, notes: Notes) -> Iterator[Entry]:

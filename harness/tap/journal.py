@@ -104,10 +104,21 @@ class Entry(NamedTuple):
     content: bytes
 
     @property
-    def left_out_bytes(self) -> int:
-        """The number of bytes that were left out, in an entry about those."""
-        (count,) = _COUNT.unpack(self.content)
-        return int(count)
+    def piece(self) -> tuple["Endpoint", bytes, int] | None:
+        """The side that sent bytes, the bytes, and how many were left out; None if it is about no bytes."""
+        found = _PIECES.get(self.kind)
+        if found is None:
+            return None
+        side, is_left_out = found
+        return (side, b"", int(_COUNT.unpack(self.content)[0])) if is_left_out else (side, self.content, 0)
+
+
+_PIECES: Final = {
+    Kind.REQUEST_BYTES: (Endpoint.CLIENT, False),
+    Kind.RESPONSE_BYTES: (Endpoint.BROKER, False),
+    Kind.REQUEST_BYTES_LEFT_OUT: (Endpoint.CLIENT, True),
+    Kind.RESPONSE_BYTES_LEFT_OUT: (Endpoint.BROKER, True),
+}
 
 
 def header(kind: Kind, connection: int, at_ns: int, size: int) -> bytes:

@@ -67,18 +67,6 @@ class _Tapped:
         return f"{self.number} {self.opening.broker}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Happening:
-    """The data from which an event is made."""
-
-    kind: EventKind
-    exchange: Exchange | None = None
-    correlation_id: int | None = None
-    payload: bytes | None = None
-    decoded: Decoded | None = None
-    notes: tuple[str | None, ...] = ()
-
-
 class TraceReader:
     """Converts entries to events, each as soon as its last byte has been read."""
 
@@ -106,20 +94,100 @@ class TraceReader:
                 continue
             tapped = self._open.get(entry.connection)
             if tapped is not None:
-                for happening in _happenings(tapped, entry, self._only):
-                    yield self._event(tapped, entry.at_ms, happening)
+                yield from self._events_of(tapped, entry)
 
-    def _event(self, tapped: _Tapped, at_ms: float, happening: _Happening) -> Event:
+    def _events_of(self, tapped: _Tapped, entry: Entry) -> Iterator[Event]:
+        if (piece := entry.piece) is not None:
+            side, data, left_out = piece
+            is_client = side is Endpoint.CLIENT
+            cutter, read = (
+                (tapped.requests if is_client else tapped.responses),
+                self._request if is_client else self._response,
+            )
+            for frame in cutter.take(data, left_out=left_out):
+                yield read(tapped, entry.at_ms, frame)
+            if cutter.announced is not None:
+                remark = tapped.remarks.pop((side, None), None)
+                yield from self._unread(tapped, entry.at_ms, cutter, f"from the {side}", remark)
+        elif entry.kind is Kind.REMARK:
+            remarked = from_json(Remark, entry.content, where="a journal")
+            tapped.remarks[remarked.side, remarked.correlation_id] = remarked.text
+        elif entry.kind is Kind.CLOSED:
+            closing = from_json(Closing, entry.content, where="a journal")
+            for side, cutter in ((Endpoint.CLIENT, tapped.requests), (Endpoint.BROKER, tapped.responses)):
+                what = f"from the {side}: {len(cutter.buffer)} bytes of a frame that is not whole"
+                yield from self._unread(tapped, entry.at_ms, cutter, what)
+            kind = EventKind.DISCONNECTED if closing.side == Endpoint.CLIENT else EventKind.CLOSED
+            yield self._event(tapped, entry.at_ms, kind, notes=(f"by the {closing.side}: {closing.how}",))
+
+    def _request(self, tapped: _Tapped, at_ms: float, frame: KeptFrame) -> Event:
+        head = request_head(frame.payload)
+        tapped.client_id = head.client_id or tapped.client_id
+        exchange = Exchange(
+            api=head.api or "",
+            api_version=head.version,
+            actor=tapped.client_id,
+            request={},
+            asked_ms=at_ms,
+            asked_at=tapped.asked_count,
+        )
+        tapped.asked_count += 1
+        tapped.waiting.ask(exchange, head.correlation_id)
+        decoded, fault = self._attempted(read_request, exchange, frame)
+        remark = tapped.remarks.pop((Endpoint.CLIENT, head.correlation_id), None)
+        found = exchange, head.correlation_id, frame.payload, decoded
+        return self._event(tapped, at_ms, EventKind.REQUEST, *found, notes=(remark, fault))
+
+    def _response(self, tapped: _Tapped, at_ms: float, frame: KeptFrame) -> Event:
+        correlation_id = int.from_bytes(frame.payload[_CORRELATION_ID], "big", signed=True)
+        exchange = tapped.waiting.answer(correlation_id, at_ms=at_ms, at=tapped.asked_count)
+        if exchange is None:
+            return self._event(tapped, at_ms, EventKind.UNSOLICITED, None, correlation_id, frame.payload)
+        decoded, fault = self._attempted(read_response, exchange, frame)
+        remark = tapped.remarks.pop((Endpoint.BROKER, correlation_id), None)
+        kind = EventKind.MALFORMED if fault else EventKind.RESPONSE
+        found = exchange, correlation_id, frame.payload, decoded
+        return self._event(tapped, at_ms, kind, *found, notes=(remark, fault))
+
+    def _unread(
+        self, tapped: _Tapped, at_ms: float, cutter: FrameCutter, *notes: str | None
+    ) -> Iterator[Event]:
+        """Report once the first bytes of what is no frame; the journal has the rest."""
+        if cutter.buffer:
+            payload = bytes(cutter.buffer[:_UNREAD_BYTES_SHOWN])
+            cutter.buffer.clear()
+            yield self._event(tapped, at_ms, EventKind.MALFORMED, payload=payload, notes=notes)
+
+    def _attempted(
+        self, read: Callable[[str, int, KeptFrame], Decoded], exchange: Exchange, frame: KeptFrame
+    ) -> tuple[Decoded | None, str | None]:
+        if self._only is not None and exchange.api not in self._only:
+            return None, None
+        try:
+            return read(exchange.api, exchange.api_version, frame), None
+        except WireError as error:
+            return None, str(error)
+
+    def _event(
+        self,
+        tapped: _Tapped,
+        at_ms: float,
+        kind: EventKind,
+        exchange: Exchange | None = None,
+        correlation_id: int | None = None,
+        payload: bytes | None = None,
+        decoded: Decoded | None = None,
+        notes: tuple[str | None, ...] = (),
+    ) -> Event:
         scenario_id = tapped.opening.conversation
         sequence = self._sequences.get(scenario_id, 0)
         self._sequences[scenario_id] = sequence + 1
-        exchange, decoded, kind = happening.exchange, happening.decoded, happening.kind
         api = None if exchange is None else exchange.api or None
         version = None if exchange is None else exchange.api_version
         elapsed_ms = None
         if exchange is not None and kind is not EventKind.REQUEST:
             elapsed_ms = round(exchange.answered_ms - exchange.asked_ms, 3)
-        canonical = self._canonical(scenario_id, tapped, happening)
+        canonical = None if decoded is None else self._canonical(tapped, kind, api, decoded)
         return Event(
             run_id=self._run_id,
             target=self._target,
@@ -131,139 +199,29 @@ class TraceReader:
             connection=tapped.name,
             api=api,
             api_version=version,
-            correlation_id=happening.correlation_id,
+            correlation_id=correlation_id,
             at_ms=round(at_ms, 3),
             elapsed_ms=elapsed_ms,
-            raw=None if happening.payload is None else happening.payload.hex(),
+            raw=None if payload is None else payload.hex(),
             fields=None if decoded is None else fields_json(decoded.fields),
             canonical=canonical,
             digest=digest(kind, api, version, canonical),
             reencodes=None if decoded is None else decoded.reencodes,
             permitted=None,
-            note="; ".join(note for note in happening.notes if note) or None,
+            note="; ".join(note for note in notes if note) or None,
         )
 
-    def _canonical(self, scenario_id: str, tapped: _Tapped, happening: _Happening) -> str | None:
-        api = None if happening.exchange is None else happening.exchange.api
-        if happening.decoded is None or self._only is not None or api not in HAVE_CANONICAL_FORM:
+    def _canonical(self, tapped: _Tapped, kind: EventKind, api: str | None, decoded: Decoded) -> str | None:
+        if self._only is not None or api not in HAVE_CANONICAL_FORM:
             return None
-        canonicaliser = self._canonicalisers.setdefault(scenario_id, Canonicaliser(groups={}))
-        actor, fields = tapped.client_id or tapped.name, happening.decoded.fields
-        if happening.kind is EventKind.REQUEST:
+        name = tapped.opening.conversation
+        canonicaliser = self._canonicalisers.setdefault(name, Canonicaliser(groups={}))
+        actor, fields = tapped.client_id or tapped.name, decoded.fields
+        if kind is EventKind.REQUEST:
             canonicaliser.asked(actor=actor, api=api, fields=fields)
-        if happening.kind is not EventKind.RESPONSE:
+        if kind is not EventKind.RESPONSE:
             return None
         return canonical_json(canonicaliser.canonical(actor=actor, api=api, fields=fields))
-
-
-def _happenings(tapped: _Tapped, entry: Entry, only: frozenset[str] | None) -> Iterator[_Happening]:
-    match entry.kind:
-        case Kind.REQUEST_BYTES:
-            yield from _requests(tapped, entry, only, tapped.requests.take(entry.content))
-        case Kind.REQUEST_BYTES_LEFT_OUT:
-            yield from _requests(
-                tapped, entry, only, tapped.requests.take(b"", left_out=entry.left_out_bytes)
-            )
-        case Kind.RESPONSE_BYTES:
-            yield from _responses(tapped, entry, only, tapped.responses.take(entry.content))
-        case Kind.RESPONSE_BYTES_LEFT_OUT:
-            yield from _responses(
-                tapped, entry, only, tapped.responses.take(b"", left_out=entry.left_out_bytes)
-            )
-        case Kind.REMARK:
-            remark = from_json(Remark, entry.content, where="a journal")
-            tapped.remarks[remark.side, remark.correlation_id] = remark.text
-        case Kind.CLOSED:
-            yield from _closing(tapped, from_json(Closing, entry.content, where="a journal"))
-        case Kind.BEGUN | Kind.OPENED:
-            pass
-
-
-def _requests(
-    tapped: _Tapped, entry: Entry, only: frozenset[str] | None, frames: Iterable[KeptFrame]
-) -> Iterator[_Happening]:
-    for frame in frames:
-        head = request_head(frame.payload)
-        tapped.client_id = head.client_id or tapped.client_id
-        exchange = Exchange(
-            api=head.api or "",
-            api_version=head.version,
-            actor=tapped.client_id,
-            request={},
-            asked_ms=entry.at_ms,
-            asked_at=tapped.asked_count,
-        )
-        tapped.asked_count += 1
-        tapped.waiting.ask(exchange, head.correlation_id)
-        decoded, fault = _attempted(read_request, exchange, frame, only)
-        yield _Happening(
-            kind=EventKind.REQUEST,
-            exchange=exchange,
-            correlation_id=head.correlation_id,
-            payload=frame.payload,
-            decoded=decoded,
-            notes=(tapped.remarks.pop((Endpoint.CLIENT, head.correlation_id), None), fault),
-        )
-    yield from _given_up(tapped, Endpoint.CLIENT, tapped.requests)
-
-
-def _responses(
-    tapped: _Tapped, entry: Entry, only: frozenset[str] | None, frames: Iterable[KeptFrame]
-) -> Iterator[_Happening]:
-    for frame in frames:
-        correlation_id = int.from_bytes(frame.payload[_CORRELATION_ID], "big", signed=True)
-        exchange = tapped.waiting.answer(correlation_id, at_ms=entry.at_ms, at=tapped.asked_count)
-        if exchange is None:
-            yield _Happening(kind=EventKind.UNSOLICITED, correlation_id=correlation_id, payload=frame.payload)
-            continue
-        decoded, fault = _attempted(read_response, exchange, frame, only)
-        yield _Happening(
-            kind=EventKind.MALFORMED if fault else EventKind.RESPONSE,
-            exchange=exchange,
-            correlation_id=correlation_id,
-            payload=frame.payload,
-            decoded=decoded,
-            notes=(tapped.remarks.pop((Endpoint.BROKER, correlation_id), None), fault),
-        )
-    yield from _given_up(tapped, Endpoint.BROKER, tapped.responses)
-
-
-def _attempted(
-    read: Callable[[str, int, KeptFrame], Decoded],
-    exchange: Exchange,
-    frame: KeptFrame,
-    only: frozenset[str] | None,
-) -> tuple[Decoded | None, str | None]:
-    if only is not None and exchange.api not in only:
-        return None, None
-    try:
-        return read(exchange.api, exchange.api_version, frame), None
-    except WireError as error:
-        return None, str(error)
-
-
-def _given_up(tapped: _Tapped, side: Endpoint, stream: FrameCutter) -> Iterator[_Happening]:
-    """Report once that a stream is not one of frames, with its first bytes; the journal has the rest."""
-    if stream.announced is not None and stream.buffer:
-        yield _Happening(
-            kind=EventKind.MALFORMED,
-            payload=bytes(stream.buffer[:_UNREAD_BYTES_SHOWN]),
-            notes=(f"from the {side}", tapped.remarks.pop((side, None), None)),
-        )
-        stream.buffer.clear()
-
-
-def _closing(tapped: _Tapped, closing: Closing) -> Iterator[_Happening]:
-    for side, stream in ((Endpoint.CLIENT, tapped.requests), (Endpoint.BROKER, tapped.responses)):
-        if stream.buffer:
-            yield _Happening(
-                kind=EventKind.MALFORMED,
-                payload=bytes(stream.buffer[:_UNREAD_BYTES_SHOWN]),
-                notes=(f"from the {side}: {len(stream.buffer)} bytes of a frame that is not whole",),
-            )
-            stream.buffer.clear()
-    kind = EventKind.DISCONNECTED if closing.side == Endpoint.CLIENT else EventKind.CLOSED
-    yield _Happening(kind=kind, notes=(f"by the {closing.side}: {closing.how}",))
 
 
 _ENTRIES_AT_ONCE: Final = 20_000
