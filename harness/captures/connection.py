@@ -4,18 +4,15 @@ Only the head is kept of frames that no replay needs, so that records of topics 
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final
-
-from typing_extensions import override
 
 from harness.apis.table import descriptor
 from harness.captures.notes import Notes
 from harness.captures.rows import WANTED, Content, Row, RowKind, fields_of, named_in, shows_missing_topics
 from harness.invariants.exchange import NOT_WHOLE, OF_TRANSACTIONS, Exchange, Waiting, text
-from harness.replay.gaps import Gap
 from harness.replay.history import READ
 from harness.tap.frames import (
     FrameCutter,
@@ -71,9 +68,8 @@ class ConnectionReader:
     has_frames: bool = False
     """Whether a whole frame was found. If not, only the number of such connections is kept in the end."""
     is_encrypted: bool = False
-    gaps: list[Gap] = field(default_factory=list)
-    lost: Counter[Endpoint] = field(default_factory=Counter)
-    skipped: Counter[Endpoint] = field(default_factory=Counter)
+    begins_unseen_ms: float = -inf
+    """Until when nothing was captured of a connection that had begun before."""
     without_request: int = 0
     _count: int = 0
     _unread: list[Content] = field(default_factory=list)
@@ -93,12 +89,12 @@ class ConnectionReader:
             at_ms: when the connection was captured first.
             is_whole: whether that was its start.
         """
-        for side, search in ((Endpoint.CLIENT, _Requests), (Endpoint.BROKER, _Responses)):
-            cutter = self.cutters[side]
-            cutter.resync, cutter.is_found, cutter.last_ms = search(self, side), is_whole, at_ms
-        if not is_whole:
-            until_ms = at_ms - _A_MOMENT_MS
-            self.gaps.append(Gap(connection=self.name, since_ms=-1.0, until_ms=until_ms, is_before=True))
+        for cutter in self.cutters.values():
+            cutter.is_found, cutter.last_ms = is_whole, at_ms
+        self.cutters[Endpoint.CLIENT].search = self._search_requests
+        self.cutters[Endpoint.BROKER].search = self._search_responses
+        self.cutters[Endpoint.BROKER].is_missed = self._is_awaited
+        self.begins_unseen_ms = -inf if is_whole else at_ms - _A_MOMENT_MS
 
     def take(
         self, side: Endpoint, data: bytes, at_ms: float, *, lost: int = 0, left_out: int = 0
@@ -115,7 +111,7 @@ class ConnectionReader:
         cutter = self.cutters[side]
         if self.is_encrypted:
             return
-        if not cutter.buffer and not cutter.to_skip and cutter.resync is not None and _TLS.match(data):
+        if not cutter.buffer and not cutter.to_skip and cutter.search is not None and _TLS.match(data):
             self.is_encrypted = True
             self.notes.note_encrypted(self.name)
             return
@@ -149,17 +145,15 @@ class ConnectionReader:
             for cutter in self.cutters.values():
                 cutter.end()
         if self.has_frames:
-            self.notes.note_bytes(self.name, self.lost, self.skipped)
-            self.notes.without_request.update(
-                {self.name: self.without_request} if self.without_request else {}
-            )
+            self.notes.note_streams(self.name, self.cutters, self.without_request)
         elif not self.is_encrypted:
-            self.notes.without_frames += 1 if self.lost or self.skipped else 0
+            self.notes.without_frames += any(each.lost or each.skipped for each in self.cutters.values())
         for exchange in self.waiting.rest():
             yield from self._whole(exchange, None)
         self.notes.has_groups = self.notes.has_groups or bool(self.groups)
-        gaps = tuple((gap.since_ms, gap.until_ms, gap.is_before) for gap in self.gaps)
-        facts = (self.client, self.slowest_ms, tuple(self.breaks), gaps)
+        begun = [] if self.begins_unseen_ms == -inf else [(-1.0, self.begins_unseen_ms, True)]
+        gaps = sorted((*gap, False) for each in self.cutters.values() for gap in each.gaps.items())
+        facts = (self.client, self.slowest_ms, tuple(self.breaks), (*begun, *gaps))
         for group in self.groups:
             yield Row(group, RowKind.CONNECTION, -1.0, self.name, -1, facts)
             for content in self._unread:
@@ -227,55 +221,23 @@ class ConnectionReader:
         waiting = self.waiting.by_id.get(int.from_bytes(head, "big", signed=True))
         return FRAME_BYTES_KEPT if waiting and waiting[0].api in WANTED else _RESPONSE_HEAD_BYTES
 
-
-def _kept_of_request(head: bytes) -> int:
-    if request_head(head).api in WANTED:
-        return FRAME_BYTES_KEPT
-    client_id_size = int.from_bytes(head[_CLIENT_ID_SIZE], "big", signed=True)
-    return _REQUEST_HEAD_BYTES + min(max(client_id_size, 0), _CLIENT_ID_KEPT)
-
-
-@dataclass(slots=True)
-class _Requests:
-    """Finds requests in a stream of which bytes are missing. See `Resync`."""
-
-    reader: ConnectionReader
-    side: Endpoint
-
-    def search(self, data: bytes) -> tuple[int, bool]:
+    def _search_requests(self, data: bytes) -> tuple[int, bool]:
+        """Find a request in a stream of which bytes are missing."""
         if _is_one_request(data):
             return 0, True
         for found in _LIKE_A_REQUEST.finditer(data):
             begin = found.start()
             size = int.from_bytes(data[begin : begin + _SIZE_BYTES], "big")
             head = request_head(data[begin + _SIZE_BYTES : begin + _SEARCHED_HEAD_BYTES])
-            is_of_client = self.reader.client_id in (None, head.client_id)
+            is_of_client = self.client_id in (None, head.client_id)
             is_possible = _REQUEST_HEAD_BYTES - 2 <= size <= REQUEST_BYTES_MAX
             if head.api is not None and is_possible and is_of_client:
                 return begin, True
         return max(len(data) - _SEARCHED_HEAD_BYTES, 0), False
 
-    def skip(self, count: int) -> None:
-        self.reader.skipped[self.side] += count
-
-    def lose(self, count: int) -> None:
-        self.reader.lost[self.side] += count
-
-    def miss(self, since_ms: float, until_ms: float) -> None:
-        gaps = self.reader.gaps
-        if gaps and gaps[-1].since_ms == since_ms:
-            gaps.pop()  # The same one goes on.
-        gaps.append(Gap(connection=self.reader.name, since_ms=since_ms, until_ms=until_ms))
-
-
-class _Responses(_Requests):
-    """Finds answers that can be read and belong to requests that await one."""
-
-    __slots__ = ()
-
-    @override
-    def search(self, data: bytes) -> tuple[int, bool]:
-        begins, awaited = len(data), self.reader.waiting.by_id
+    def _search_responses(self, data: bytes) -> tuple[int, bool]:
+        """Find an answer that can be read and belongs to a request that awaits one."""
+        begins, awaited = len(data), self.waiting.by_id
         for correlation_id in list(awaited)[-_SEARCHED_FOR:]:
             pattern = correlation_id.to_bytes(4, "big", signed=True)
             place = data.find(pattern, _SIZE_BYTES)
@@ -290,12 +252,16 @@ class _Responses(_Requests):
         can_wait = len(data) - begins <= _SEARCHED_BYTES_MAX
         return (begins, False) if begins < len(data) and can_wait else (max(len(data) - 7, 0), False)
 
-    @override
-    def miss(self, since_ms: float, until_ms: float) -> None:
-        """Note a gap, unless no replay needs any of the answers that may be missing."""
-        if any(each.api in READ for waiting in self.reader.waiting.by_id.values() for each in waiting):
-            # Of a class with slots, `super()` without arguments finds the class from before them.
-            _Requests.miss(self, since_ms, until_ms)
+    def _is_awaited(self) -> bool:
+        """Return whether a replay needs any of the answers that may be missing."""
+        return any(each.api in READ for waiting in self.waiting.by_id.values() for each in waiting)
+
+
+def _kept_of_request(head: bytes) -> int:
+    if request_head(head).api in WANTED:
+        return FRAME_BYTES_KEPT
+    client_id_size = int.from_bytes(head[_CLIENT_ID_SIZE], "big", signed=True)
+    return _REQUEST_HEAD_BYTES + min(max(client_id_size, 0), _CLIENT_ID_KEPT)
 
 
 def _is_one_request(data: bytes) -> bool:

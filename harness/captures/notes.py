@@ -1,10 +1,11 @@
 """What people should know about a capture beside its findings."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Final
 
+from harness.tap.frames import FrameCutter
 from harness.tap.journal import Endpoint
 
 _PORTS_NOTED_MAX: Final = 1_000
@@ -52,10 +53,11 @@ class Notes:
         else:
             self.also_encrypted += 1
 
-    def note_bytes(self, name: str, lost: Counter[Endpoint], skipped: Counter[Endpoint]) -> None:
-        """Add the bytes of a connection that are missing, and those that cannot be read."""
-        self.lost.update({(name, side): count for side, count in lost.items()})
-        self.skipped.update({(name, side): count for side, count in skipped.items()})
+    def note_streams(self, name: str, cutters: Mapping[Endpoint, FrameCutter], without_request: int) -> None:
+        """Add what of a connection is missing, and what cannot be read."""
+        self.without_request.update({name: without_request} if without_request else {})
+        self.lost.update({(name, side): each.lost for side, each in cutters.items() if each.lost})
+        self.skipped.update({(name, side): each.skipped for side, each in cutters.items() if each.skipped})
 
     def note_other_port(self, port: int) -> None:
         """Count a packet of a connection to none of the given ports."""

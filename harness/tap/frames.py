@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from struct import Struct
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from harness.tap.framing import REQUEST_BYTES_MAX, RESPONSE_BYTES_MAX
 from harness.wire.codec import Decoded, decode_request, decode_response
@@ -30,22 +30,6 @@ class KeptFrame(NamedTuple):
     """How many of its bytes were not recorded."""
 
 
-class Resync(Protocol):
-    """Finds the next frame in a stream of which bytes are missing, and is informed of what is not read."""
-
-    def search(self, data: bytes) -> tuple[int, bool]:
-        """Return how many bytes cannot start a frame, and whether a frame starts after them."""
-
-    def skip(self, count: int) -> None:
-        """Note bytes that are there and belong to no whole frame."""
-
-    def lose(self, count: int) -> None:
-        """Note bytes that are missing."""
-
-    def miss(self, since_ms: float, until_ms: float) -> None:
-        """Note that a frame may be missing between two times."""
-
-
 def _everything(_: bytes) -> int:
     return RESPONSE_BYTES_MAX
 
@@ -62,8 +46,11 @@ class FrameCutter:
     """How many bytes of a frame decide how many are kept."""
     kept_of: Callable[[bytes], int] = _everything
     """Returns how many bytes of a frame are kept, by its first bytes."""
-    resync: Resync | None = None
-    """Without it, a stream that is not one of frames is given up."""
+    search: Callable[[bytes], tuple[int, bool]] | None = None
+    """Finds the next frame where bytes are missing: returns how many bytes cannot start one, and whether one
+    starts after them. Without it, a stream that is not one of frames is given up."""
+    is_missed: Callable[[], bool] = lambda: True
+    """Returns whether somebody needs a frame that may be missing now."""
     is_found: bool = True
     """Whether the start of the next frame is known."""
     buffer: bytearray = field(default_factory=bytearray)
@@ -77,6 +64,12 @@ class FrameCutter:
     """How many bytes of the frame are still to come after the kept ones."""
     last_ms: float = 0.0
     """When the last whole frame was complete."""
+    lost: int = 0
+    """How many bytes are missing."""
+    skipped: int = 0
+    """How many bytes are there and belong to no whole frame."""
+    gaps: dict[float, float] = field(default_factory=dict)
+    """The times between which frames may be missing."""
 
     def take(
         self, data: bytes, *, at_ms: float = 0.0, lost: int = 0, left_out: int = 0
@@ -103,8 +96,8 @@ class FrameCutter:
         skipped = min(left_out, self.to_skip)
         if lost > self.to_skip:
             self._lose(lost, at_ms)
-        elif lost and self.resync is not None:
-            self.resync.lose(lost)
+        elif lost and self.search is not None:
+            self.lost += lost
             skipped = lost
         if self.to_skip:
             from_data = min(self.to_skip - skipped, len(data))
@@ -160,7 +153,7 @@ class FrameCutter:
         size = int.from_bytes(self.buffer[:_SIZE_BYTES], "big", signed=True)
         if not self.least <= size <= self.most:
             self.is_found = False
-            self.announced = size if self.resync is None else None
+            self.announced = size if self.search is None else None
             return False
         if len(self.buffer) - _SIZE_BYTES < min(size, self.head_bytes) and not is_cut:
             return False
@@ -170,26 +163,25 @@ class FrameCutter:
         return True
 
     def _lose(self, count: int, at_ms: float) -> None:
-        if self.resync is not None:
-            self.resync.lose(count)
+        self.lost += count
         self._skip(len(self.buffer))
         self.size, self.to_skip, self.is_found = -1, 0, False
         self._miss(at_ms)
 
     def _skip(self, count: int) -> None:
-        if count and self.resync is not None:
-            self.resync.skip(count)
+        if self.search is not None:
+            self.skipped += count
             del self.buffer[:count]
 
     def _miss(self, until_ms: float) -> None:
-        if self.resync is not None:
-            self.resync.miss(self.last_ms, until_ms)
+        if self.search is not None and self.is_missed():
+            self.gaps[self.last_ms] = until_ms  # The same one may go on.
 
     def _found(self, at_ms: float) -> bool:
         """Search for the start of a frame, skip the bytes before it, and return whether there is one."""
-        if not self.buffer or self.resync is None:
+        if not self.buffer or self.search is None:
             return False
-        place, is_begin = self.resync.search(bytes(self.buffer))
+        place, is_begin = self.search(bytes(self.buffer))
         if place:
             self._miss(at_ms)
         self._skip(place)
