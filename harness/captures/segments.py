@@ -1,15 +1,152 @@
-"""Extract TCP segments from packets, whatever link they were captured on."""
+"""Read captures (pcap and pcapng) packet by packet, and extract TCP segments, whatever link they are of."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import heapq
+import struct
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
-from typing import Final, TypeAlias
+from math import inf
+from pathlib import Path
+from typing import BinaryIO, Final, TypeAlias
 
-from dpkt import dpkt, ethernet, ip, ip6, loopback, pcap, sll, sll2, tcp
+from dpkt import Error, dpkt, ethernet, ip, ip6, loopback, pcap, pcapng, sll, sll2, tcp
 
-from harness.captures.files import Packet
 from harness.captures.notes import Notes
 from harness.tap.journal import Endpoint
+
+_PACKET_BYTES_MAX: Final = 1 << 24
+"""The largest packet of any capture; a larger size means that the file is damaged."""
+_FILE_HEADER: Final = pcap.FileHdr.__hdr_len__
+_NANOSECOND_MAGICS: Final = frozenset((pcap.TCPDUMP_MAGIC_NANO, pcap.PMUDPCT_MAGIC_NANO))
+_BIG_ENDIAN_MAGICS: Final = frozenset((pcap.TCPDUMP_MAGIC, pcap.TCPDUMP_MAGIC_NANO, pcap.MODPCAP_MAGIC))
+_LINK_TYPE: Final = 0xFFFF
+"""The bits of the link type; the other bits of that header field are the length of a frame's checksum."""
+_BLOCK_HEAD: Final = 8
+"""The type and length of a block."""
+_BLOCK_BYTES_MIN: Final = 12
+_MICROSECONDS: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """A packet of a capture, up to the bytes that were captured."""
+
+    at_ms: float
+    """Time since the first packet of all files; within a file it never goes back, even if the clock does."""
+    link_type: int
+    data: bytes
+
+
+class DamagedError(Exception):
+    """A capture is damaged, or ends too early; the packets before the damage are read."""
+
+
+def packets_of(paths: Sequence[Path], notes: Notes, *, began_ms: float) -> Iterator[Packet]:
+    """Read the packets of all captures in the order of time.
+
+    A damaged file is read up to the damage, and its position is added to the notes.
+
+    Args:
+        paths: the capture files.
+        notes: packets and damage are added here.
+        began_ms: the time of the first packet of all files, since 1970.
+    """
+    files = (packets_of_file(path, notes, began_ms=began_ms) for path in paths)
+    yield from heapq.merge(*files, key=lambda packet: packet.at_ms)
+
+
+def first_packet_ms(path: Path) -> float:
+    """Return when a capture begins, since 1970; infinite if it has no packet."""
+    first = next(packets_of_file(path, Notes(), began_ms=0.0), None)
+    return inf if first is None else first.at_ms
+
+
+def packets_of_file(path: Path, notes: Notes, *, began_ms: float) -> Iterator[Packet]:
+    """Read the packets of one capture, as `packets_of` does."""
+    with path.open("rb") as file:
+        magic = int.from_bytes(file.read(4), "big")
+        file.seek(0)
+        begin, now_ms = 0, 0.0
+        packets = _of_pcapng(file) if magic == pcapng.PCAPNG_BT_SHB else _of_pcap(file, magic)
+        try:
+            for packet in packets:
+                notes.packets += 1
+                now_ms = max(now_ms, packet.at_ms - began_ms)
+                yield replace(packet, at_ms=now_ms)
+                begin = file.tell()
+        except (DamagedError, Error, struct.error, ValueError, LookupError) as error:
+            why = str(error) or type(error).__name__
+            size = path.stat().st_size
+            notes.damages.append(f"{path}: damaged behind byte {begin} of {size}: {why}; read up to there")
+
+
+def _of_pcap(file: BinaryIO, magic: int) -> Iterator[Packet]:
+    kind = pcap.FileHdr if magic in _BIG_ENDIAN_MAGICS else pcap.LEFileHdr
+    header = kind(_exactly(file, _FILE_HEADER))
+    packet_header = pcap.MAGIC_TO_PKT_HDR[magic]
+    in_ms = 1_000_000 if magic in _NANOSECOND_MAGICS else 1_000
+    while head := file.read(packet_header.__hdr_len__):
+        if len(head) < packet_header.__hdr_len__:
+            raise DamagedError("the file ends within the header of a packet")
+        packet = packet_header(head)
+        data = _exactly(file, packet.caplen)
+        yield Packet(packet.tv_sec * 1_000 + packet.tv_usec / in_ms, header.linktype & _LINK_TYPE, data)
+
+
+def _exactly(file: BinaryIO, size: int) -> bytes:
+    if size > _PACKET_BYTES_MAX:
+        raise DamagedError(f"{size} bytes are announced, which no packet has")
+    data = file.read(size)
+    if len(data) < size:
+        raise DamagedError(
+            f"the file ends within a packet: {size} bytes are announced, {len(data)} are there"
+        )
+    return data
+
+
+@dataclass(frozen=True, slots=True)
+class _Interface:
+    link_type: int
+    ticks_in_ms: float
+    offset_ms: float
+
+
+def _of_pcapng(file: BinaryIO) -> Iterator[Packet]:
+    order, interfaces = "<", list[_Interface]()
+    while head := file.read(_BLOCK_HEAD):
+        if len(head) < _BLOCK_HEAD:
+            raise DamagedError("the file ends within the header of a block")
+        if int.from_bytes(head[:4], "big") == pcapng.PCAPNG_BT_SHB:
+            order_mark = _exactly(file, 4)
+            order = "<" if int.from_bytes(order_mark, "little") == pcapng.BYTE_ORDER_MAGIC else ">"
+            head, interfaces = head + order_mark, []
+        kind, size = struct.unpack_from(f"{order}II", head)
+        if size < _BLOCK_BYTES_MIN or size % 4:
+            raise DamagedError(f"a block of {size} bytes is announced")
+        block = head + _exactly(file, size - len(head))
+        if kind == pcapng.PCAPNG_BT_IDB:
+            interfaces.append(_interface(block, order))
+        elif kind == pcapng.PCAPNG_BT_EPB:
+            is_little = order == "<"
+            read = pcapng.EnhancedPacketBlockLE if is_little else pcapng.EnhancedPacketBlock
+            packet = read(block)
+            interface = interfaces[packet.iface_id]
+            ticks = (packet.ts_high << 32) | packet.ts_low
+            at_ms = interface.offset_ms + ticks / interface.ticks_in_ms
+            yield Packet(at_ms, interface.link_type, packet.pkt_data)
+
+
+def _interface(block: bytes, order: str) -> _Interface:
+    read = pcapng.InterfaceDescriptionBlockLE if order == "<" else pcapng.InterfaceDescriptionBlock
+    described = read(block)
+    power, base, offset_s = _MICROSECONDS, 10, 0
+    for option in described.opts:
+        if option.code == pcapng.PCAPNG_OPT_IF_TSRESOL and option.data:
+            power, base = option.data[0] & 0x7F, 2 if option.data[0] & 0x80 else 10
+        elif option.code == pcapng.PCAPNG_OPT_IF_TSOFFSET and len(option.data) == 8:
+            (offset_s,) = struct.unpack(f"{order}q", option.data)
+    return _Interface(described.linktype, float(base) ** power / 1_000, offset_s * 1_000.0)
+
 
 Address: TypeAlias = tuple[bytes, int]
 """IP address and port."""

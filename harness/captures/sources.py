@@ -148,7 +148,7 @@ def _is_capture(begin: bytes) -> bool:
 
 
 def _began_ms(path: Path) -> float:
-    from harness.captures.files import first_packet_ms  # noqa: PLC0415 - dpkt is an extra that runs do without
+    from harness.captures.segments import first_packet_ms  # noqa: PLC0415 - dpkt is an extra that runs do without
 
     return first_packet_ms(path)
 

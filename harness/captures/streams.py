@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from harness.captures.connection import ConnectionReader
-from harness.captures.files import packets_of
 from harness.captures.notes import Notes
 from harness.captures.rows import Row
-from harness.captures.segments import Address, Segment, in_words, segments_of
+from harness.captures.segments import Address, Segment, in_words, packets_of, segments_of
 from harness.tap.journal import Endpoint
 
 _WAITING_BYTES_MAX: Final = 1 << 22

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from harness.apis.descriptor import Access
-from harness.invariants.consumer import Owned, owned_partitions
+from harness.invariants.consumer_group import Owned, owned_partitions
 from harness.invariants.exchange import (
     COORDINATOR_CHANGED,
     HEARTBEATS,
@@ -200,7 +200,8 @@ class Blame:
             self._producers[exchange.transactional_id] = given
         if self.group not in exchange.groups:
             return
-        self._accepted_topics.update(_partitions_with(exchange.response, NO_ERROR))
+        if "topics" in exchange.response:
+            self._accepted_topics.update(_partitions_with(exchange.response, NO_ERROR))
         if error in COORDINATOR_CHANGED:
             self.changes_ms.append(exchange.answered_ms)
         count = self._count_repeats(exchange, member_id, error)

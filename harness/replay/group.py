@@ -43,8 +43,7 @@ from harness.replay.selecting import (
     until_of,
 )
 from harness.replay.topics import TopicChange
-from harness.replay.unexplained import Unexplained, finding_of, unexplained
-from harness.replay.windows import Windows
+from harness.replay.unexplained import Unexplained, Windows, finding_of, unexplained
 from harness.results.replay_results import Replayed, ReplayFinding
 from harness.targets.reference.profile import ReferenceProfile
 
