@@ -195,13 +195,9 @@ class Blame:
         """Process an answer; yield the refusal in it with its cause, unless it is an ordinary one."""
         error = _error_of(exchange.response, self.group)
         member_id = text(exchange.request, "member_id")
-        if exchange.api == "InitProducerId" and error == NO_ERROR:
-            given = number(exchange.response, "producer_epoch"), exchange.answered_ms, exchange.actor or ""
-            self._producers[exchange.transactional_id] = given
+        self._note_accepted(exchange, error)
         if self.group not in exchange.groups:
             return
-        if "topics" in exchange.response:
-            self._accepted_topics.update(_partitions_with(exchange.response, NO_ERROR))
         if error in COORDINATOR_CHANGED:
             self.changes_ms.append(exchange.answered_ms)
         count = self._count_repeats(exchange, member_id, error)
@@ -216,6 +212,14 @@ class Blame:
             self._give(exchange)
         if found is not None:
             yield self._refusal(exchange, error, found)
+
+    def _note_accepted(self, exchange: Exchange, error: str) -> None:
+        """Note a producer's new epoch, and the partitions of which an offset was accepted."""
+        if exchange.api == "InitProducerId" and error == NO_ERROR:
+            given = number(exchange.response, "producer_epoch"), exchange.answered_ms, exchange.actor or ""
+            self._producers[exchange.transactional_id] = given
+        elif "topics" in exchange.response:
+            self._accepted_topics.update(_partitions_with(exchange.response, NO_ERROR))
 
     def _count_repeats(self, exchange: Exchange, member_id: str, error: str) -> int:
         line = (exchange.connection, exchange.api, member_id)
@@ -266,7 +270,9 @@ class Blame:
     def _of_member(self, exchange: Exchange, error: str, member_id: str) -> _Cause | None:
         if error == "FENCED_INSTANCE_ID":
             return self._fenced(exchange, member_id)
-        member = self._members.get(member_id) if member_id else self._last_on(exchange)
+        member = self._members.get(member_id)
+        if not member_id and not _is_join(exchange):
+            member = self._last_on(exchange)
         if error == "UNKNOWN_MEMBER_ID":
             return self._unknown(exchange, member_id) if member is None else self._removed(exchange, member)
         if error in _EPOCHS:
