@@ -111,7 +111,8 @@ def shown(judgement: Shown) -> str:
     if judgement.confirmation in (Confirmation.NOT_REPEATED, Confirmation.CLEARED):
         return ""
     if judgement.attempt_count == 1:
-        return Confirmation.UNCONFIRMED.value
+        is_shown = judgement.confirmation == Confirmation.CONFIRMED
+        return "its cause shown again" if is_shown else Confirmation.UNCONFIRMED.value
     return f"shown {judgement.shown_count} of {judgement.attempt_count}"
 
 

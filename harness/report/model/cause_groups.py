@@ -128,7 +128,7 @@ class CauseGroup:
     """Results of one status that have a difference of one cause; a result of several causes is in several."""
 
     judgements: tuple[Judgement, ...]
-    """At least one; those that the cause heads come first."""
+    """At least one; those that the cause heads come first, of these what was shown most often."""
     difference: Difference | None
     """The first one's difference of that cause; None for results without a difference, grouped by reason."""
 
@@ -157,7 +157,7 @@ def cause_groups(run: Run, *, has_lost: bool = True) -> tuple[CauseGroup, ...]:
                 found.setdefault(key, []).append((not is_heading, judgement, difference))
     groups = []
     for of_cause in found.values():
-        of_cause.sort(key=lambda each: each[0])
+        of_cause.sort(key=lambda each: (each[0], -each[1].shown_count))
         judgements = tuple(judgement for _, judgement, _ in of_cause)
         groups.append(CauseGroup(judgements=judgements, difference=of_cause[0][2]))
     return tuple(sorted(groups, key=_rank))

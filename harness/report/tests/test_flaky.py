@@ -65,6 +65,7 @@ def test_a_flaky_result_is_not_red_and_not_passed() -> None:
 @pytest.mark.parametrize("confirmation", [Confirmation.CONFIRMED, Confirmation.UNCONFIRMED])
 def test_what_was_confirmed_or_could_not_be_is_red(confirmation: Confirmation) -> None:
     red = judgement(SCENARIO, JAVA, "diverges", confirmation=confirmation.value)
+    assert (shown(red) == "unconfirmed") is (confirmation is Confirmation.UNCONFIRMED)
     assert status_of(red) is ResultStatus.FAILED
     assert exit_code([red], FOOTER) is ExitCode.UNEXPECTED
 
