@@ -36,7 +36,15 @@ from harness.results.client_results import (
 from harness.results.replay_results import read_findings
 from harness.runner.recorder import header_of
 from harness.targets.base.ending import to_its_end
-from harness.targets.base.interface import Broker, BrokerAction, Capability, Lasting, Target, TargetError
+from harness.targets.base.interface import (
+    Broker,
+    BrokerAction,
+    Capability,
+    Lasting,
+    Target,
+    TargetError,
+    closing,
+)
 from harness.targets.base.nonsense import blaming_target
 from harness.targets.reference.tcp import ReferenceTcpTarget
 from harness.trace.events import TARGET_LOST, TraceHeader
@@ -341,11 +349,8 @@ class _Drive:
 
     def _place(self, script: ClientScript, library: ClientLibrary, directory: Path) -> ClientEnvironment:
         async def carry_out(action: BrokerAction) -> None:
-            session = self.broker.open_session(script.id)
-            try:
+            async with closing(self.broker.open_session(script.id)) as session:
                 await session.carry_out(action, {})
-            finally:
-                await session.close()
 
         # librdkafka is an optional extra, which a report does not need.
         from harness.clients.admin import Admin  # noqa: PLC0415 - see above

@@ -36,6 +36,7 @@ from harness.targets.base.interface import (
     BrokerSession,
     Connection,
     TargetError,
+    closing,
 )
 from harness.targets.jars.cache import cache_directory
 from harness.targets.reference.target import ReferenceTarget
@@ -150,11 +151,8 @@ class ReferenceRuns:
         self, script: Script, config: Mapping[str, str], wrapped: Callable[[BrokerSession], BrokerSession]
     ) -> str:
         """Return a digest of the conversation in a session that wraps the reference's."""
-        session = (await self.broker(config)).open_session(script.id)
-        try:
+        async with closing((await self.broker(config)).open_session(script.id)) as session:
             return conversation_digest(await self.run(script, config, wrapped(session)))
-        finally:
-            await session.close()
 
     async def broker(self, config: Mapping[str, str]) -> Broker:
         """Return the broker with a configuration; it is started when it is first asked for."""

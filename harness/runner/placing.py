@@ -9,7 +9,7 @@ from harness.apis.table import descriptor, fields_of
 from harness.scenario.script import Append, PauseAt, Placement, Repeat, Script, Send, Step
 from harness.scenario.values import GroupRef, Pattern, TopicId
 from harness.targets.base.clearing import clear_log
-from harness.targets.base.interface import Broker, BrokerDescription
+from harness.targets.base.interface import Broker, BrokerDescription, closing
 from harness.targets.base.java_hash import partition_of
 from harness.targets.base.layout import GROUP_ALONE, Coordinated, Layout
 from harness.targets.external.run_namespace import RunNamespace
@@ -35,11 +35,8 @@ def num_partitions(description: BrokerDescription) -> int | None:
 
 async def clear_log_of(broker: Broker) -> None:
     """Clear a broker's coordinator log in all of its partitions."""
-    session = broker.open_session("between-cohorts")
-    try:
+    async with closing(broker.open_session("between-cohorts")) as session:
         await clear_log(session, partitions=num_partitions(broker.description) or 1, timeout_ms=_CLEAR_MS)
-    finally:
-        await session.close()
 
 
 def why_not_placeable(

@@ -12,7 +12,7 @@ from harness.scenario.script import Script
 from harness.search.moves import ALL_SHEETS
 from harness.targets.base.conformance import CONFORMANCE_TOPICS
 from harness.targets.base.dialogue import NotYet
-from harness.targets.base.interface import BrokerDescription, Target, TargetError
+from harness.targets.base.interface import BrokerDescription, Target, TargetError, closing
 from harness.targets.base.kept import KeptTarget
 from harness.targets.base.prepare import ask_once, find_topic_ids
 from harness.trace.events import Event
@@ -134,11 +134,8 @@ class DrivenTarget:
                 name: name if run_namespace is None else run_namespace.namespace.topic(name)
                 for name in CONFORMANCE_TOPICS
             }
-            session = broker.open_session(_ASKED_BETWEEN)
-            try:
+            async with closing(broker.open_session(_ASKED_BETWEEN)) as session:
                 found = await ask_once(session, lambda dialogue: find_topic_ids(dialogue, [*real.values()]))
-            finally:
-                await session.close()
         except (TargetError, NotYet):
             return {}
         return {name: found[each] for name, each in real.items() if each in found}

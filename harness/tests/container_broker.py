@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final, cast
 
 from harness.targets.base.dialogue import Answer, Dialogue
-from harness.targets.base.interface import Breakpoint, BrokerSession, Role
+from harness.targets.base.interface import Breakpoint, BrokerSession, Role, closing
 from harness.targets.containers.broker import ContainerBroker
 from harness.targets.containers.engine import OWNER_LABEL, SESSION_LABEL, engine
 from harness.targets.spec import parse_target
@@ -46,11 +46,8 @@ def with_broker(
             broker_config=broker_config, directory=directory, progress=lambda _: None, breakpoints=breakpoints
         )
         assert isinstance(broker, ContainerBroker)
-        session = broker.open_session("any")
-        try:
+        async with closing(broker.open_session("any")) as session:
             await play(broker, session)
-        finally:
-            await session.close()
             await broker.stop()
         return broker
 

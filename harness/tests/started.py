@@ -7,7 +7,15 @@ from types import MappingProxyType
 from typing import Final
 
 from harness.targets.base.dialogue import Answer, Dialogue
-from harness.targets.base.interface import Breakpoint, Broker, BrokerAction, BrokerSession, Role, Target
+from harness.targets.base.interface import (
+    Breakpoint,
+    Broker,
+    BrokerAction,
+    BrokerSession,
+    Role,
+    Target,
+    closing,
+)
 from harness.targets.spec import parse_target
 from harness.wire.codec import Fields
 
@@ -40,12 +48,9 @@ async def started(
         breakpoints=breakpoints,
         broker_actions=broker_actions,
     )
-    session = broker.open_session(scenario_id)
-    try:
+    async with closing(broker.open_session(scenario_id)) as session:
         yield broker, session
         assert broker.failure() is None
-    finally:
-        await session.close()
         await broker.stop()
 
 
@@ -53,11 +58,8 @@ async def ask(
     session: BrokerSession, api: str, version: int, fields: Fields, role: Role = Role.COORDINATOR
 ) -> Answer:
     """Ask on a connection of its own."""
-    connection = await session.connect(role)
-    try:
+    async with closing(await session.connect(role)) as connection:
         return await Dialogue(connection).ask(api, version, fields)
-    finally:
-        await connection.close()
 
 
 async def only_member(session: BrokerSession) -> Fields:

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, Producer
 
 from harness.invariants import check
 from harness.tap import Tap
-from harness.targets.base.interface import BrokerAction
+from harness.targets.base.interface import BrokerAction, closing
 from harness.targets.spec import parse_target
 from harness.tests.tapped import RUN_ID
 from harness.trace.events import Event, EventKind
@@ -69,16 +69,13 @@ async def test_all_that_clients_and_a_cluster_say_goes_through_the_tap_and_a_dea
     tmp_path: Path,
 ) -> None:
     broker = await parse_target(SPEC).start(broker_config={}, directory=tmp_path, progress=lambda _: None)
-    session = broker.open_session("kill")
-    try:
+    async with closing(broker.open_session("kill")) as session:
         with Tap(broker.description.bootstrap, tmp_path / "tap") as tap:
             before = await asyncio.to_thread(produced_and_consumed, tap.bootstrap_servers)
             await session.carry_out(BrokerAction.KILL, {})
             after = await asyncio.to_thread(produced_and_consumed, tap.bootstrap_servers)
             events = list(tap.events(run_id=RUN_ID, target="kafka"))
             assert tap.failure() is None
-    finally:
-        await session.close()
         await broker.stop()
 
     for conversation in (before, after):

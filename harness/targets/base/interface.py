@@ -6,11 +6,12 @@ clock of its own. The runner exchanges frames (requests or responses without the
 bytes `harness.wire` encodes and decodes.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from typing_extensions import override
 
@@ -227,6 +228,18 @@ class BrokerSession(Protocol):
 
     async def close(self) -> None:
         """Release everything that the broker session still uses. Idempotent."""
+
+
+ClosableT = TypeVar("ClosableT", bound=Connection | BrokerSession)
+
+
+@asynccontextmanager
+async def closing(opened: ClosableT) -> AsyncIterator[ClosableT]:
+    """Close a connection or a session at the end of the block."""
+    try:
+        yield opened
+    finally:
+        await opened.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,14 @@ from typing import Final, TypeVar
 
 from harness.apis.rights import lacking_right
 from harness.targets.base.dialogue import Answer, Dialogue, NotServed, NotYet, OutOfTime, Unreadable
-from harness.targets.base.interface import ApiRange, BrokerSession, ConnectionLost, NotReadyError, TargetError
+from harness.targets.base.interface import (
+    ApiRange,
+    BrokerSession,
+    ConnectionLost,
+    NotReadyError,
+    TargetError,
+    closing,
+)
 from harness.targets.base.layout import Coordinated, Endpoint, Layout
 from harness.targets.base.nonsense import checked_config
 from harness.targets.base.patience import Patience, SignsOfWork
@@ -513,8 +520,7 @@ async def described_config(session: BrokerSession, node_id: int) -> Mapping[str,
     Secrets and properties without a value are left out.
     """
     with suppress(NotYet, ConnectionLost):
-        connection = await session.connect()
-        try:
+        async with closing(await session.connect()) as connection:
             dialogue = Dialogue(connection)
             await dialogue.learn_versions()
             version = dialogue.version_of("DescribeConfigs", (2, 3, 1, 4))
@@ -532,6 +538,4 @@ async def described_config(session: BrokerSession, node_id: int) -> Mapping[str,
                     if (name := config.text("name")) and (value := config.text("value")) is not None
                 }
             )
-        finally:
-            await connection.close()
     return {}

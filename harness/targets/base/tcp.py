@@ -21,6 +21,7 @@ from harness.targets.base.interface import (
     NoAnswer,
     Role,
     TargetError,
+    closing,
 )
 from harness.targets.base.limits import ANSWER_BYTES
 from harness.targets.base.nonsense import why_no_address
@@ -288,8 +289,5 @@ class TcpSession(BrokerSession):
 @asynccontextmanager
 async def asking(host: str, port: int) -> AsyncIterator[TcpSession]:
     """Provide a broker session for requests to one broker."""
-    session = TcpSession(host, port, connect_slots=new_connect_slots())
-    try:
+    async with closing(TcpSession(host, port, connect_slots=new_connect_slots())) as session:
         yield session
-    finally:
-        await session.close()

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from harness.targets.base.dialogue import Answer, Dialogue, NotYet
+from harness.targets.base.interface import closing
 from harness.targets.base.layout import Endpoint
 from harness.targets.base.prepare import find_coordinator
 from harness.targets.base.tcp import StreamConnection
@@ -246,13 +247,10 @@ class Cleaner:
     @contextlib.asynccontextmanager
     async def _asking(self, node: Endpoint) -> AsyncIterator[Dialogue]:
         opened = await StreamConnection.open(node.host, node.port, security=self.security)
-        connection = GuardedConnection(opened, self.guard)
-        try:
+        async with closing(GuardedConnection(opened, self.guard)) as connection:
             dialogue = Dialogue(connection)
             await dialogue.learn_versions()
             yield dialogue
-        finally:
-            await connection.close()
 
 
 def _batches(names: Sequence[str]) -> Iterator[Sequence[str]]:

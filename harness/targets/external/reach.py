@@ -4,7 +4,7 @@ import asyncio
 from typing import Final
 
 from harness.targets.base.dialogue import Dialogue, NotYet
-from harness.targets.base.interface import ConnectionLost, TargetError
+from harness.targets.base.interface import ConnectionLost, TargetError, closing
 from harness.targets.base.tcp import SPEAKS_TLS, StreamConnection
 from harness.targets.secured.sasl import mechanisms
 from harness.targets.secured.security import PLAINTEXT, AccessRefused, Security
@@ -33,11 +33,8 @@ async def reach(host: str, port: int, security: Security = PLAINTEXT) -> None:
         TargetError: no connection is accepted within `REACH_TIMEOUT_S` or `REFUSALS` attempts, or the broker
             and the security settings do not match.
     """
-    connection = await _connected(host, port, security)
-    try:
+    async with closing(await _connected(host, port, security)) as connection:
         why_not = await _why_not_served(connection, host, port, security)
-    finally:
-        await connection.close()
     if why_not is not None:
         raise TargetError(f"{host}:{port}: {why_not}")
 

@@ -34,6 +34,7 @@ from harness.targets.base.interface import (
     Progress,
     Target,
     TargetError,
+    closing,
 )
 from harness.targets.base.layout import Endpoint, Layout
 from harness.targets.base.prepare import (
@@ -198,7 +199,6 @@ class ExternalTarget(Target):
         await reach(self.host, self.port, self.security)
         guard = Guard(namespace=Namespace.new(self._run_id))
         layout = await self.layout(guard)
-        session = ExternalSession(layout.nodes[layout.homes[0]], guard, self.security)
 
         async def ask(dialogue: Dialogue) -> Sequence[str]:
             await dialogue.learn_versions()
@@ -206,10 +206,8 @@ class ExternalTarget(Target):
             rows = (await dialogue.ask("ListGroups", version, {})).rows("groups")
             return [name for row in rows if made(name := row.text("group_id") or "") is None]
 
-        try:
+        async with closing(ExternalSession(layout.nodes[layout.homes[0]], guard, self.security)) as session:
             return await ask_until(session, ask, timeout_ms=self._timeout_ms, failure=lambda: None)
-        finally:
-            await session.close()
 
     @override
     async def start(
@@ -281,12 +279,9 @@ class ExternalTarget(Target):
     async def layout(self, guard: Guard) -> Layout:
         """Find the brokers of the cluster, and which one coordinates what."""
         bootstrap = Endpoint(node_id=-1, host=self.host, port=self.port)
-        session = ExternalSession(bootstrap, guard, self.security)
-        try:
+        async with closing(ExternalSession(bootstrap, guard, self.security)) as session:
             name = f"{guard.namespace.prefix}{_PROBE}"
             layout = await find_layout(session, name=name, timeout_ms=self._timeout_ms)
-        finally:
-            await session.close()
         if len(layout.nodes) > 1:
             return layout
         (node_id,) = layout.nodes
@@ -366,12 +361,9 @@ class ExternalTarget(Target):
             run_namespace.layout,
             [run_namespace.layout.nodes[each] for each in run_namespace.layout.homes],
         )
-        session = ExternalSession(homes[0], run_namespace.guard, self.security)
-        try:
+        async with closing(ExternalSession(homes[0], run_namespace.guard, self.security)) as session:
             reported = {**await described_config(session, homes[0].node_id)}
             features = await finalized_features(session)
-        finally:
-            await session.close()
         if layout.offsets:
             # A later change of the configured number has no effect on the existing topic.
             reported[_NUM_PARTITIONS] = str(len(layout.offsets))

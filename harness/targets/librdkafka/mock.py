@@ -36,6 +36,7 @@ from harness.targets.base.interface import (
     Role,
     Target,
     TargetError,
+    closing,
 )
 from harness.targets.base.measured import MeasuredProcess
 from harness.targets.base.prepare import ask_until
@@ -147,11 +148,8 @@ class LibrdkafkaMockTarget(Target):
         async def ask(dialogue: Dialogue) -> tuple[ApiRange, ...]:
             return await dialogue.learn_versions()
 
-        session = MockSession(address)
-        try:
+        async with closing(MockSession(address)) as session:
             return await ask_until(session, ask, timeout_ms=self._start_timeout_ms, failure=program.failure)
-        finally:
-            await session.close()
 
     def _description(self, version: str, api_ranges: tuple[ApiRange, ...]) -> BrokerDescription:
         claimed = claimed_release(api_ranges)

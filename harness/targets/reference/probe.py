@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, TypeVar
 
-from harness.targets.base.interface import BrokerSession, Connection, NoAnswer
+from harness.targets.base.interface import BrokerSession, Connection, NoAnswer, closing
 from harness.targets.reference.target import ReferenceTarget
 from harness.wire.codec import Fields, FieldValue, decode_response, encode_request
 
@@ -85,11 +85,8 @@ async def answers(
     broker = await target.start(broker_config={}, directory=Path(), progress=lambda _: None)
     reported: dict[Question, str] = {}
     for question in questions:
-        session = broker.open_session("response matrix")
-        try:
+        async with closing(broker.open_session("response matrix")) as session:
             reported[question] = await answer_to(session, question)
-        finally:
-            await session.close()
     return reported
 
 

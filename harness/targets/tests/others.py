@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from harness.targets.base.dialogue import Answer, Dialogue, NotYet
+from harness.targets.base.interface import closing
 from harness.targets.base.prepare import ask_until
 from harness.targets.base.tcp import TcpSession, new_connect_slots
 from harness.targets.external.namespace import MARK, made
@@ -123,11 +124,8 @@ async def _asked(address: str, ask: Callable[[Dialogue], Coroutine[Any, Any, T]]
 @asynccontextmanager
 async def _session(address: str) -> AsyncIterator[TcpSession]:
     host, _, port = address.rpartition(":")
-    session = TcpSession(host, int(port), connect_slots=new_connect_slots())
-    try:
+    async with closing(TcpSession(host, int(port), connect_slots=new_connect_slots())) as session:
         yield session
-    finally:
-        await session.close()
 
 
 async def _have_classic_group(dialogue: Dialogue) -> None:

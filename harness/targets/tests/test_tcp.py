@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from harness.targets.base.interface import BrokerAction, ConnectionLost, NoAnswer, TargetError
+from harness.targets.base.interface import BrokerAction, ConnectionLost, NoAnswer, TargetError, closing
 from harness.targets.base.ports import free_port
 from harness.targets.base.tcp import StreamConnection, TcpSession, new_connect_slots
 
@@ -21,11 +21,8 @@ async def _connected(serve: _Serve) -> AsyncIterator[StreamConnection]:
         writer.close()
 
     server = await asyncio.start_server(serve_and_close, "127.0.0.1", 0)
-    connection = await StreamConnection.open(*server.sockets[0].getsockname()[:2])
-    try:
+    async with closing(await StreamConnection.open(*server.sockets[0].getsockname()[:2])) as connection:
         yield connection
-    finally:
-        await connection.close()
         server.close()
         await server.wait_closed()
 
