@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, NotRequired, Protocol, TypedDict, TypeVar, Unpack
 
 from typing_extensions import override
 
@@ -341,6 +341,21 @@ class Broker(Protocol):
         """Stop the broker and everything that was started for it. Idempotent; leaves no process running."""
 
 
+class Launch(TypedDict):
+    """How to start a broker."""
+
+    broker_config: Mapping[str, str]
+    """Kafka properties on top of `CONFORMANCE_CONFIG`."""
+    directory: Path
+    """Exists, is the broker's own, and keeps its logs after the stop."""
+    progress: Progress
+    """Called with the current step."""
+    breakpoints: NotRequired[Collection[Breakpoint]]
+    """Where scripts will pause it; they may affect how a broker is started."""
+    broker_actions: NotRequired[Collection[BrokerAction]]
+    """What will be done to it; likewise."""
+
+
 class Target(Protocol):
     """A way to get brokers."""
 
@@ -386,23 +401,8 @@ class Target(Protocol):
         """
         return
 
-    async def start(
-        self,
-        *,
-        broker_config: Mapping[str, str],
-        directory: Path,
-        progress: Progress,
-        breakpoints: Collection[Breakpoint] = (),
-        broker_actions: Collection[BrokerAction] = (),
-    ) -> Broker:
+    async def start(self, **launch: Unpack[Launch]) -> Broker:
         """Start a broker and wait until it serves groups.
-
-        Args:
-            broker_config: Kafka properties on top of `CONFORMANCE_CONFIG`.
-            directory: exists, is the broker's own, and keeps its logs after the stop.
-            progress: called with the current step.
-            breakpoints: where scripts will pause it; they may affect how a broker is started.
-            broker_actions: what will be done to it; likewise.
 
         Raises:
             TargetError: it is not available or does not get ready; nothing is left running.

@@ -1,18 +1,16 @@
 """A target that reuses its brokers between drives, for searches and mutants, which drive often."""
 
-from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Unpack
 
 from typing_extensions import override
 
 from harness.targets.base.interface import (
-    Breakpoint,
     Broker,
-    BrokerAction,
     BrokerDescription,
     BrokerSession,
     Capability,
+    Launch,
     Progress,
     Target,
     TargetError,
@@ -60,27 +58,13 @@ class KeptTarget(Target):
         await self._target.fetch(progress)
 
     @override
-    async def start(
-        self,
-        *,
-        broker_config: Mapping[str, str],
-        directory: Path,
-        progress: Progress,
-        breakpoints: Collection[Breakpoint] = (),
-        broker_actions: Collection[BrokerAction] = (),
-    ) -> Broker:
-        key = tuple(sorted(broker_config.items()))
+    async def start(self, **launch: Unpack[Launch]) -> Broker:
+        key = tuple(sorted(launch["broker_config"].items()))
         found = self._brokers.get(key)
         if found is not None and (failure := found.failure()) is not None:
             raise TargetError(failure)
         if found is None:
-            found = await self._target.start(
-                broker_config=broker_config,
-                directory=directory,
-                progress=progress,
-                breakpoints=breakpoints,
-                broker_actions=broker_actions,
-            )
+            found = await self._target.start(**launch)
             self._brokers[key] = found
         return _KeptBroker(found)
 

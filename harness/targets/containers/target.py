@@ -2,10 +2,10 @@
 
 import asyncio
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Unpack
 
 from typing_extensions import override
 
@@ -16,9 +16,9 @@ from harness.targets.base.guess import guess_in_words, guess_profile
 from harness.targets.base.interface import (
     Breakpoint,
     Broker,
-    BrokerAction,
     BrokerDescription,
     Capability,
+    Launch,
     Progress,
     Target,
     TargetError,
@@ -118,25 +118,17 @@ class ContainerTarget(Target):
         return self._node_count if self._node_count == 1 else self._node_count + 1
 
     @override
-    async def start(
-        self,
-        *,
-        broker_config: Mapping[str, str],
-        directory: Path,
-        progress: Progress,
-        breakpoints: Collection[Breakpoint] = (),
-        broker_actions: Collection[BrokerAction] = (),
-    ) -> Broker:
-        if broker_config and Capability.BROKER_CONFIG not in self.capabilities:
+    async def start(self, **launch: Unpack[Launch]) -> Broker:
+        if launch["broker_config"] and Capability.BROKER_CONFIG not in self.capabilities:
             raise TargetError(f"{self.spec} cannot be given Kafka's properties")
         try:
             wanted = _Wanted(
-                found=await self._find(progress),
-                broker_config=broker_config,
-                directory=directory,
-                breakpoints=frozenset(breakpoints),
+                found=await self._find(launch["progress"]),
+                broker_config=launch["broker_config"],
+                directory=launch["directory"],
+                breakpoints=frozenset(launch.get("breakpoints", ())),
             )
-            return await self._start(wanted, progress)
+            return await self._start(wanted, launch["progress"])
         except TargetError as error:
             raise TargetError(f"{self.spec}: {error}") from error
 

@@ -7,12 +7,11 @@ import asyncio
 import math
 import re
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import Final
+from typing import Final, Unpack
 
 from typing_extensions import override
 
@@ -21,7 +20,6 @@ from harness.targets.base.dialogue import Dialogue, NotYet
 from harness.targets.base.ending import to_its_end
 from harness.targets.base.guess import guess_in_words, guess_profile
 from harness.targets.base.interface import (
-    Breakpoint,
     Broker,
     BrokerAction,
     BrokerDescription,
@@ -30,6 +28,7 @@ from harness.targets.base.interface import (
     Connection,
     ConnectionLost,
     Lasting,
+    Launch,
     NotReadyError,
     Progress,
     Target,
@@ -210,21 +209,13 @@ class ExternalTarget(Target):
             return await ask_until(session, ask, timeout_ms=self._timeout_ms, failure=lambda: None)
 
     @override
-    async def start(
-        self,
-        *,
-        broker_config: Mapping[str, str],
-        directory: Path,
-        progress: Progress,
-        breakpoints: Collection[Breakpoint] = (),
-        broker_actions: Collection[BrokerAction] = (),
-    ) -> Broker:
-        if broker_config:
+    async def start(self, **launch: Unpack[Launch]) -> Broker:
+        if launch["broker_config"]:
             raise TargetError(f"{self.spec} runs already and cannot be given a configuration")
-        progress(f"asking {self.address}")
+        launch["progress"](f"asking {self.address}")
         guard = Guard(namespace=Namespace.new(self._run_id, existing=self.stated.topics))
         try:
-            return await self._find(guard, progress)
+            return await self._find(guard, launch["progress"])
         except TargetError as error:
             why = str(error).removeprefix(f"{self.address}: ")
             raise TargetError(f"{self.spec}: {why}") from error

@@ -3,18 +3,16 @@
 import dataclasses
 import re
 import zipfile
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import Final, Unpack
 
 from typing_extensions import override
 
 from harness.targets.base.interface import (
-    Breakpoint,
     Broker,
-    BrokerAction,
     Capability,
-    Progress,
+    Launch,
     Target,
     TargetError,
 )
@@ -88,26 +86,20 @@ class PathTarget(Target):
             return None
 
     @override
-    async def start(
-        self,
-        *,
-        broker_config: Mapping[str, str],
-        directory: Path,
-        progress: Progress,
-        breakpoints: Collection[Breakpoint] = (),
-        broker_actions: Collection[BrokerAction] = (),
-    ) -> Broker:
-        jars = dataclasses.replace(jars_in(self._directory), jvm_options=_logging_options(directory))
+    async def start(self, **launch: Unpack[Launch]) -> Broker:
+        jars = dataclasses.replace(
+            jars_in(self._directory), jvm_options=_logging_options(launch["directory"])
+        )
         plan = LocalPlan(
             spec=self.spec,
             profile=self._profile or profile_of(jars.version),
             implementation=f"Apache Kafka {jars.version} from {self._directory} (local JVM)",
             jars=jars,
-            broker_config=broker_config,
+            broker_config=launch["broker_config"],
             start_timeout_ms=self._start_timeout_ms,
-            breakpoints=frozenset(breakpoints),
+            breakpoints=frozenset(launch.get("breakpoints", ())),
         )
-        return await start_local(plan, directory=directory, progress=progress)
+        return await start_local(plan, directory=launch["directory"], progress=launch["progress"])
 
 
 def profile_of(version: str) -> str:

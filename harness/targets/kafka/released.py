@@ -1,12 +1,11 @@
 """`kafka:VERSION`: a released version of Apache Kafka in a local JVM."""
 
-from collections.abc import Collection, Mapping
-from pathlib import Path
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, Unpack
 
 from typing_extensions import override
 
-from harness.targets.base.interface import Breakpoint, Broker, BrokerAction, Capability, Progress, Target
+from harness.targets.base.interface import Broker, BrokerAction, Capability, Launch, Progress, Target
 from harness.targets.jars.resolved import LATEST, kafka_jars
 from harness.targets.kafka.local import START_TIMEOUT_MS, LocalPlan, local_capabilities, start_local
 from harness.targets.kafka.properties import uses_kraft
@@ -80,17 +79,9 @@ class KafkaTarget(Target):
         await kafka_jars(self._version, progress)
 
     @override
-    async def start(
-        self,
-        *,
-        broker_config: Mapping[str, str],
-        directory: Path,
-        progress: Progress,
-        breakpoints: Collection[Breakpoint] = (),
-        broker_actions: Collection[BrokerAction] = (),
-    ) -> Broker:
+    async def start(self, **launch: Unpack[Launch]) -> Broker:
         java_for(JavaUse.BROKER)
-        jars = await kafka_jars(self._version, progress)
+        jars = await kafka_jars(self._version, launch["progress"])
         which = ", Java coordinator" if self._java_coordinator else ""
         where = "local JVM" if self._node_count == 1 else f"{self._node_count} brokers in local JVMs"
         plan = LocalPlan(
@@ -98,11 +89,11 @@ class KafkaTarget(Target):
             profile=self._profile or f"{jars.version}{'-java' if self._java_coordinator else ''}",
             implementation=f"Apache Kafka {jars.version} ({where}{which})",
             jars=jars,
-            broker_config={**(_JAVA_CONFIG if self._java_coordinator else {}), **broker_config},
+            broker_config={**(_JAVA_CONFIG if self._java_coordinator else {}), **launch["broker_config"]},
             start_timeout_ms=self._start_timeout_ms,
             java_coordinator=self._java_coordinator,
-            breakpoints=frozenset(breakpoints),
-            has_reserved_ports=BrokerAction.DISCONNECT in broker_actions,
+            breakpoints=frozenset(launch.get("breakpoints", ())),
+            has_reserved_ports=BrokerAction.DISCONNECT in launch.get("broker_actions", ()),
             node_count=self._node_count,
         )
-        return await start_local(plan, directory=directory, progress=progress)
+        return await start_local(plan, directory=launch["directory"], progress=launch["progress"])

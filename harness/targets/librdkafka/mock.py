@@ -9,11 +9,11 @@ import asyncio
 import re
 import sys
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Unpack
 
 from typing_extensions import override
 
@@ -23,16 +23,14 @@ from harness.targets.base.dialogue import Dialogue
 from harness.targets.base.guess import guess_profile
 from harness.targets.base.interface import (
     ApiRange,
-    Breakpoint,
     Broker,
-    BrokerAction,
     BrokerDescription,
     BrokerSession,
     Capability,
     Connection,
     ConnectionLost,
     Frame,
-    Progress,
+    Launch,
     Role,
     Target,
     TargetError,
@@ -100,20 +98,13 @@ class LibrdkafkaMockTarget(Target):
         return frozenset()
 
     @override
-    async def start(
-        self,
-        *,
-        broker_config: Mapping[str, str],
-        directory: Path,
-        progress: Progress,
-        breakpoints: Collection[Breakpoint] = (),
-        broker_actions: Collection[BrokerAction] = (),
-    ) -> Broker:
+    async def start(self, **launch: Unpack[Launch]) -> Broker:
         if (lacking := why_without("clients")) is not None:
             raise TargetError(lacking)
-        if broker_config:
+        if launch["broker_config"]:
             raise TargetError(f"{self.spec} has no configuration that could be given to it")
-        progress("starting librdkafka's mock clusters")
+        directory = launch["directory"]
+        launch["progress"]("starting librdkafka's mock clusters")
         topics = [f"{name}:{partition_count}" for name, partition_count in CONFORMANCE_TOPICS.items()]
         program = Program([sys.executable, _CHILD, *topics], log=directory / "mock.log", directory=directory)
         try:

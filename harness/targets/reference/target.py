@@ -5,20 +5,17 @@ time only passes during waits. Ids are seeded by the scenario, so that the same 
 whatever ran before. One broker coordinates; the coordinator can be moved to the others.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from pathlib import Path
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, Unpack
 
 from typing_extensions import override
 
 from harness.targets.base.interface import (
-    Breakpoint,
     Broker,
-    BrokerAction,
     BrokerDescription,
     BrokerSession,
     Capability,
-    Progress,
+    Launch,
     Target,
     TargetError,
 )
@@ -82,16 +79,8 @@ class ReferenceTarget(Target):
         return 0
 
     @override
-    async def start(
-        self,
-        *,
-        broker_config: Mapping[str, str],
-        directory: Path,
-        progress: Progress,
-        breakpoints: Collection[Breakpoint] = (),
-        broker_actions: Collection[BrokerAction] = (),
-    ) -> Broker:
-        properties = {**USUAL_CONFIG, **broker_config}
+    async def start(self, **launch: Unpack[Launch]) -> Broker:
+        properties = {**USUAL_CONFIG, **launch["broker_config"]}
         try:
             config = GroupCoordinatorConfig.from_properties(properties)
         except ConfigError as error:

@@ -8,10 +8,10 @@ import asyncio
 import re
 import sys
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Unpack
 
 from typing_extensions import override
 
@@ -19,12 +19,11 @@ from harness.capacity import start_slots
 from harness.targets.base.conformance import CONFORMANCE_TOPICS
 from harness.targets.base.controlled import ControlledBroker
 from harness.targets.base.interface import (
-    Breakpoint,
     Broker,
     BrokerAction,
     BrokerDescription,
     Capability,
-    Progress,
+    Launch,
     Role,
     Target,
     TargetError,
@@ -90,24 +89,17 @@ class ReferenceTcpTarget(Target):
         return self._profile
 
     @override
-    async def start(
-        self,
-        *,
-        broker_config: Mapping[str, str],
-        directory: Path,
-        progress: Progress,
-        breakpoints: Collection[Breakpoint] = (),
-        broker_actions: Collection[BrokerAction] = (),
-    ) -> Broker:
-        properties = {**USUAL_CONFIG, **broker_config}
-        progress("starting the reference's server")
+    async def start(self, **launch: Unpack[Launch]) -> Broker:
+        properties = {**USUAL_CONFIG, **launch["broker_config"]}
+        launch["progress"]("starting the reference's server")
         plan = _ServerPlan(
             root=self._root,
             profile=self._profile,
             properties=properties,
-            directory=directory,
+            directory=launch["directory"],
             node_count=self._node_count,
-            keeps=self._node_count == 1 and not _LOSES_ITS_PROCESS.isdisjoint(broker_actions),
+            keeps=self._node_count == 1
+            and not _LOSES_ITS_PROCESS.isdisjoint(launch.get("broker_actions", ())),
         )
         server = _Server(plan)
         try:
