@@ -56,14 +56,6 @@ class ClientRow:
     """Signature, deviation, and count of each pattern."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
-    """The addresses of the previous and the next finding; empty if there is none."""
-
-    previous: str
-    next: str
-
-
 @dataclass(frozen=True, slots=True)
 class Given:
     """What the user gave to be judged."""
@@ -160,7 +152,8 @@ def _write_findings(
             row=_row(excerpt.finding, addresses),
             profile=profile,
             has_bytes=any(each.event and each.event.raw for each in excerpt.rows),
-            beside=Beside(previous=around[place - 1], next=around[place + 1]),
+            previous=around[place - 1],
+            following=around[place + 1],
         )
 
 
