@@ -40,7 +40,7 @@ _OF_PRODUCER: Final = frozenset(("INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED"))
 _NO_TOPIC: Final = "UNKNOWN_TOPIC_OR_PARTITION"
 _OF_MEMBERS: Final = MappingProxyType(
     {
-        "NON_EMPTY_GROUP": "deletes a group that has members",
+        "NON_EMPTY_GROUP": "deletes or rewinds a group that has members",
         "GROUP_SUBSCRIBED_TO_TOPIC": "deletes offsets of a topic that members read",
     }
 )

@@ -110,7 +110,7 @@ def test_who_asks_for_what_cannot_be_is_blamed() -> None:
 
     assert {each.party for each in refusals} == {ToBlame.CLIENT}
     assert [each.says.split(": ", 1)[1] for each in refusals] == [
-        "deletes a group that has members (ana is one of 1)",
+        "deletes or rewinds a group that has members (ana is one of 1)",
         "deletes offsets of a topic that members read (ana is one of 1)",
         "names a topic or partition that does not exist (orders-7)",
         "joins with another protocol type than the group has (`connect`, the group has `consumer`)",
