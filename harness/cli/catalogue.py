@@ -1,9 +1,10 @@
 """`list` and `explain`: show scenarios, clauses and behaviours without running anything."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -18,7 +19,7 @@ from harness.results.client_impact import client_impact
 from harness.results.status import ExitCode
 from harness.scenario.behaviours import load_behaviours
 from harness.scenario.clauses import load_clauses
-from harness.scenario.crossings import TABLES, Blank, Cell, load_blanks, reasons
+from harness.scenario.crossings import TABLES, Crossing, load_blanks
 from harness.scenario.crossings import crossings as find_crossings
 from harness.scenario.registry import collect
 from harness.scenario.script import Script, script_to_json, step_text
@@ -65,7 +66,7 @@ def list_scenarios(
         return ExitCode.EXPECTED
     chosen = select_scripts(collect(suites), patterns or []).values()
     if crossings:
-        _list_crossings(chosen, load_blanks(suites), as_json=as_json)
+        _list_crossings(find_crossings(chosen, load_blanks(suites)), as_json=as_json)
     else:
         _list_scripts(chosen, as_json=as_json)
     return ExitCode.EXPECTED
@@ -100,31 +101,24 @@ def _list_coverage(named: Sequence[str], *, minimum: float, as_json: bool, suite
     return list_coverage(run, minimum=minimum, as_json=as_json, suites=suites)
 
 
-def _list_crossings(scripts: Iterable[Script], blanks: Sequence[Blank], *, as_json: bool) -> None:
-    found = find_crossings(scripts)
-    why = reasons(found, blanks)
-    if not as_json:
-        typer.echo("\n".join(crossing_lines(found, blanks)))
-        return
-    cells = ((cell, ids, why.get(cell)) for cell, ids in found.items())
-    rows = ({**cell._asdict(), "shown_by": ids, "blank": blank and blank.why} for cell, ids, blank in cells)
-    typer.echo(json.dumps([*rows], indent=2, ensure_ascii=False))
+def _list_crossings(found: Sequence[Crossing], *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps([asdict(each) for each in found], indent=2, ensure_ascii=False))
+    else:
+        typer.echo("\n".join(crossing_lines(found)))
 
 
-def crossing_lines(found: Mapping[Cell, Sequence[str]], blanks: Sequence[Blank]) -> Iterator[str]:
+def crossing_lines(found: Sequence[Crossing]) -> Iterator[str]:
     """Yield the tables: how many scripts show each crossing, or the letter of a blank's reason."""
-    why = reasons(found, blanks)
-    shown = {cell: str(len(ids)) for cell, ids in found.items()}
-    shown |= {cell: "-" if each is None else each.kind[0] for cell, each in why.items()}
+    marks = iter(found)
     for table, (rows, columns) in TABLES.items():
         yield "".join((f"{table:<25}", *(f"{each:>9}" for each in columns)))
         for row in rows:
-            cells = (shown[Cell(table, row, column)] for column in columns)
-            yield "".join((f"{row:<25}", *(f"{each:>9}" for each in cells)))
+            yield "".join((f"{row:<25}", *(f"{each.mark:>9}" for each in islice(marks, len(columns)))))
         yield ""
-    blank = sum(each is None for each in why.values())
+    shown, reasoned = sum(bool(each.shown_by) for each in found), sum(each.kind is not None for each in found)
     yield "c: Kafka cannot get there, n: no target can show it, s: same code as elsewhere"
-    yield f"{len(found) - len(why)} shown, {len(why) - blank} with a reason, {blank} blank"
+    yield f"{shown} shown, {reasoned} with a reason, {len(found) - shown - reasoned} blank"
 
 
 def _list_clauses(clauses: Iterable[Clause], patterns: Sequence[str], *, as_json: bool) -> None:

@@ -15,6 +15,7 @@ from harness.orchestration.run import orchestrate
 from harness.report.exports.comparison import comparisons_markdown
 from harness.runner.watcher import Unwatched
 from harness.scenario.behaviours import load_behaviours
+from harness.scenario.crossings import Crossing
 from harness.scenario.registry import collect
 from harness.scenario.script_schema import script_schema
 from harness.targets.reference.behaviours import behaviour_sheets, behaviours_page
@@ -63,6 +64,7 @@ SCHEMAS: Final = (
         name="script", obeyed_by="each value of the object in `record/scripts.json.zst`", make=script_schema
     ),
     _of_record("clause", Clause, "each line of `record/clauses.jsonl.zst`"),
+    _of_record("crossing", Crossing, "each line of `record/crossings.jsonl.zst`"),
     _of_record("trace-header", TraceHeader, "each item of `record/traces/TARGET/header.json`"),
     _of_record("event", Event, "each line of `record/traces/TARGET/events.jsonl.zst`"),
     _of_record("starvation", Starvation, "`fields` of each `starved` event"),

@@ -55,6 +55,7 @@ from harness.results.status import ENDED_INTERRUPTED, ExitCode, worst
 from harness.results.stored_data import ReportError, is_clients_folder, open_folder
 from harness.runner.drive import JOBS, Limits
 from harness.scenario.clauses import load_clauses
+from harness.scenario.crossings import crossings, load_blanks
 from harness.scenario.registry import collect
 from harness.scenario.script import Script
 from harness.spark.master import LOCAL_MASTER, SparkError
@@ -255,6 +256,7 @@ def run(
         selection=selection,
         catalogue=known_ids(suites),
         clauses=tuple(load_clauses(suites).values()),
+        crossings=crossings(selection.values(), load_blanks(suites)),
         targets=parse_targets(target or ["reference"], profile=profile, guards_external=True, stated=stated),
         reports=out,
         command=shlex.join(["kafka-conformance", *sys.argv[1:]]),

@@ -12,6 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
+from shutil import copyfile
 from typing import Final
 
 from harness.diff.check import CheckedRun
@@ -207,6 +208,8 @@ def _copy_clauses_and_logs(runs: Sequence[StoredRun], folder: RunFolder) -> None
     if clauses:
         write_records(folder.clauses, clauses.values())
     for run in runs:
+        if run.folder.crossings.exists():
+            copyfile(run.folder.crossings, folder.crossings)
         run.folder.copy_logs(run.header.run_id, folder)
 
 

@@ -15,6 +15,7 @@ from harness.diff.expectations import matches_scenario
 from harness.diff.target_pattern import is_reference
 from harness.results.stored_data import ReportError
 from harness.runner.drive import Limits
+from harness.scenario.crossings import Crossing
 from harness.scenario.packages import packages_of
 from harness.scenario.script import Elapse, Receive, Script, StayParked, Step
 from harness.suggestions import close_to
@@ -62,6 +63,8 @@ class RunPlan:
     """Name of the target that all others are compared with, instead of the references of their profiles."""
     clauses: tuple[Clause, ...] = ()
     """The rows of the catalogue, stored with the run to report which of them it exercised."""
+    crossings: tuple[Crossing, ...] = ()
+    """What its scenarios show of each crossing, likewise; with shards, those of all."""
     shard: "RunShard | None" = None
     """The part of the selection that this run runs; None for all of it."""
     selection: Mapping[str, Script] | None = None

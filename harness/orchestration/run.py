@@ -83,6 +83,8 @@ def orchestrate(plan: RunPlan, watcher: Watcher, cluster: Cluster | None = None)
     folder.write_scripts({name: script_to_json(script) for name, script in plan.scripts.items()})
     if plan.clauses:
         write_records(folder.clauses, plan.clauses)
+    if plan.crossings:
+        write_records(folder.crossings, plan.crossings)
     times_s: dict[str, float] = {}
     drive = RunDrive(plan=plan, folder=folder, watcher=watcher, cluster=cluster)
     with timed(times_s, "driven"):

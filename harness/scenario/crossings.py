@@ -91,6 +91,25 @@ class Cell(NamedTuple):
     column: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crossing:
+    """A cell of a table: the scripts that show it, or why none does."""
+
+    table: str
+    row: str
+    column: str
+    shown_by: tuple[str, ...]
+    """The ids of the scripts."""
+    kind: str | None = None
+    """The kind of the reason; None if a script shows it, or none was given."""
+    why: str | None = None
+
+    @property
+    def mark(self) -> str:
+        """How many scripts show it, or the letter of the reason's kind; a dash without one."""
+        return str(len(self.shown_by) or (self.kind or "-")[0])
+
+
 class Blank(BaseModel):
     """Why crossings are in no script."""
 
@@ -124,14 +143,37 @@ def load_blanks(package: str = "suites") -> tuple[Blank, ...]:
     return TypeAdapter(tuple[Blank, ...]).validate_python(read)
 
 
-def crossings(scripts: Iterable[Script]) -> Mapping[Cell, Sequence[str]]:
-    """Return the ids of the scripts that show each crossing of the tables; none for a blank."""
-    cells = ((Cell(table, row, column) for row, column in product(*sides)) for table, sides in TABLES.items())
-    found: dict[Cell, list[str]] = {cell: [] for each in cells for cell in each}
+def crossings(scripts: Iterable[Script], blanks: Sequence[Blank] = ()) -> tuple[Crossing, ...]:
+    """Return the crossings of all tables, row by row.
+
+    Args:
+        scripts: the scripts that may show them.
+        blanks: the reasons of those that no script shows.
+    """
+    found: defaultdict[Cell, list[str]] = defaultdict(list)
     for script in scripts:
-        for cell in found.keys() & _Walk(script).cells():
+        for cell in cells_shown(script):
             found[cell].append(script.id)
-    return found
+    cells = (Cell(table, *each) for table, sides in TABLES.items() for each in product(*sides))
+    return tuple(_crossing(cell, found[cell], blanks) for cell in cells)
+
+
+def _crossing(cell: Cell, ids: Sequence[str], blanks: Sequence[Blank]) -> Crossing:
+    matching = (each for each in blanks if any(fnmatchcase("/".join(cell), one) for one in each.cells))
+    blank = None if ids else next(matching, None)
+    reason = {} if blank is None else {"kind": blank.kind, "why": blank.why}
+    return Crossing(**cell._asdict(), shown_by=tuple(ids), **reason)
+
+
+def aims(package: str = "suites") -> set[Cell]:
+    """Return the crossings that no scenario needs to show, and that a conversation may reach all the same."""
+    found = crossings((), load_blanks(package))
+    return {Cell(each.table, each.row, each.column) for each in found if each.kind == "same code"}
+
+
+def cells_shown(script: Script) -> set[Cell]:
+    """Return the crossings that a script shows."""
+    return _Walk(script).cells()
 
 
 class _Walk:
@@ -249,13 +291,3 @@ def _limits(name: str) -> Iterator[Cell]:
     """Yield the limit of a group type that a property sets."""
     group_type = next((each for each in _TYPES[2:] if each in name.split(".")), "classic")
     yield from (Cell("limits", row, group_type) for end, row in _LIMITS.items() if name.endswith(end))
-
-
-def reasons(found: Mapping[Cell, Sequence[str]], blanks: Sequence[Blank]) -> Mapping[Cell, Blank | None]:
-    """Return the reason of each blank; None where there is none."""
-    patterns = [(pattern, blank) for blank in blanks for pattern in blank.cells]
-    return {
-        cell: next((blank for pattern, blank in patterns if fnmatchcase("/".join(cell), pattern)), None)
-        for cell, ids in found.items()
-        if not ids
-    }

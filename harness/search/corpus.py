@@ -85,7 +85,7 @@ class Corpus:
         moves: Sequence[Move],
         broker_config: Mapping[str, str],
         *,
-        has_new_branch: bool = False,
+        is_new: bool = False,
     ) -> Collection[Pair]:
         """Count a conversation; return the pairs that it was the first to reach.
 
@@ -93,7 +93,7 @@ class Corpus:
             pairs: the pairs that it reached, with the number of its moves by then.
             moves: all moves of the conversation.
             broker_config: the configuration of its broker.
-            has_new_branch: whether the reference took a branch for the first time.
+            is_new: whether it took a branch of the reference, or showed a crossing, for the first time.
         """
         new = [each for each in pairs if each not in self.reached]
         self.reached.update(pairs.keys())
@@ -104,7 +104,7 @@ class Corpus:
         if new:
             longest = max((self._first[each] for each in new), key=lambda kept: len(kept.moves))
             self._write(longest)
-        elif has_new_branch:
+        elif is_new:
             kept = Kept(moves=tuple(moves), broker_config=broker_config)
             self._others.append(kept)
             self._write(kept)

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from random import Random
 from typing import Final
 
+from harness.scenario.crossings import aims, cells_shown
 from harness.search.corpus import Corpus
 from harness.search.coverage import Branches, Pair
 from harness.search.made import Made
@@ -30,6 +31,7 @@ class Steering:
         self._corpus = corpus
         self._noted = Corpus() if corpus is None else corpus
         self._branches = Branches()
+        self._aims = aims()
 
     @property
     def pairs(self) -> Collection[Pair]:
@@ -75,6 +77,8 @@ class Steering:
             made = await maker.make(side, script_id=script_id, steps_max=steps_max)
         if tempo.restarts:
             return made
-        is_new = self._branches.taken > before
-        self._noted.add(made.reached, made.moves, made.script.broker_config, has_new_branch=is_new)
+        shown = self._aims & cells_shown(made.script)
+        self._aims -= shown
+        is_new = self._branches.taken > before or bool(shown)
+        self._noted.add(made.reached, made.moves, made.script.broker_config, is_new=is_new)
         return made

@@ -6,6 +6,7 @@
       footer.json                   RunFooter; absent from a run that was cut short
       scripts.json.zst              scenario id to script
       clauses.jsonl.zst             a Clause of the catalogue a line
+      crossings.jsonl.zst           a Crossing of the scenarios a line
       judgements.jsonl.zst          a Judgement a line
       differences.jsonl.zst         a Difference a line
       attributions.jsonl.zst        an Attribution a line; only where versions were compared
@@ -260,6 +261,11 @@ class RunFolder:
     def clauses(self) -> Path:
         """The catalogue that scenarios exercise; absent from a run of suites without one."""
         return self.record / "clauses.jsonl.zst"
+
+    @property
+    def crossings(self) -> Path:
+        """What scenarios show of pairs of things that happen to a group; absent if nobody asked for them."""
+        return self.record / "crossings.jsonl.zst"
 
     @property
     def judgements(self) -> Path:

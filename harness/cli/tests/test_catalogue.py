@@ -121,4 +121,4 @@ def test_crossings_as_json_name_their_scenarios_or_why_there_is_none(
 ) -> None:
     _, out = reported(monkeypatch, capsys, "list", "--crossings", "--json")
 
-    assert all(bool(each["shown_by"]) is (each["blank"] is None) for each in json.loads(out))
+    assert all(bool(each["shown_by"]) is (each["why"] is None) for each in json.loads(out))

@@ -18,6 +18,7 @@ from harness.report.model.phrases import Times, contrast, repetition, stands_for
 from harness.results.client_results import ClientsRun, clients_folder, load_clients
 from harness.results.status import Judged, ResultStatus, status_of
 from harness.results.stored_data import AddedProperties, ReportError, added_properties
+from harness.scenario.crossings import Crossing
 from harness.spark.rows import LatencyQuantile
 from harness.targets.base.limits import PAGE_BYTES
 from harness.trace.canonical import Json
@@ -422,6 +423,12 @@ class Run:
         """The catalogue's rows by their ids, if the run has them."""
         path = RunFolder(self.directory).clauses
         return {each.id: each for each in read_records(Clause, path)} if path.is_file() else {}
+
+    @property
+    def crossings(self) -> tuple[Crossing, ...]:
+        """What scenarios show of each crossing, if the run has it."""
+        path = RunFolder(self.directory).crossings
+        return read_records(Crossing, path) if path.is_file() else ()
 
     @property
     def results(self) -> tuple[Judged, ...]:

@@ -202,6 +202,7 @@ def _write_aggregates(run: Run, site: Site) -> None:
         "coverage",
         "coverage.html.j2",
         coverage=run_coverage(run),
+        crossings={key: tuple(each) for key, each in groupby(run.crossings, key=lambda one: one.table)},
         heat=heat_tables(run.steps.error_codes),
         diverging={
             (each.target, each.scenario_id) for each in run.judgements if each.outcome == Outcome.DIVERGES

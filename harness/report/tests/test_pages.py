@@ -8,10 +8,13 @@ import pytest
 
 from harness.report.model.phrases import address
 from harness.report.site.run_site import render_site
+from harness.scenario.crossings import TABLES, crossings, load_blanks
 from harness.tests.browser import Tab, browser
+from harness.tests.completed_runs import catalogue
 from harness.tests.report_hostile import clause
 from harness.tests.report_run import HEARTBEAT, SCALA, conversation, difference, judgement, small_run
 from harness.tests.site_reading import Page, link, view_of, views_of
+from harness.trace.files import RunFolder, write_records
 
 
 @pytest.fixture(scope="module", name="tab")
@@ -37,6 +40,19 @@ def test_the_count_of_differing_rows_leads_to_them_and_to_their_scenarios(tmp_pa
     anchor = f"differs-target-{SCALA}"
     assert page.hrefs.count(f"#coverage:{anchor}") == page.ids.count(anchor) == 1
     assert f"{address(HEARTBEAT)}:target-{SCALA}" in page.hrefs
+
+
+def test_the_coverage_page_shows_crossings_or_why_there_are_none(tmp_path: Path) -> None:
+    folder = small_run().write(tmp_path)
+    made = crossings([catalogue()["admin/dead/commit"]], load_blanks())
+    write_records(RunFolder(folder).crossings, made)
+    render_site(folder)
+    page = Page(view_of(tmp_path, "coverage"))
+    assert all(
+        f"{table} {sum(bool(each.shown_by) for each in made if each.table == table)} of" in page.text
+        for table in TABLES
+    )
+    assert "a share group has no offsets that expire" in view_of(tmp_path, "coverage")
 
 
 @pytest.mark.browser
