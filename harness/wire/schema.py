@@ -134,7 +134,10 @@ def _twin(entity: Any) -> Shape:
         twins.append(twin_field)
         shapes[shape.name] = shape
     namespace = {name: getattr(entity, name) for name in _CARRIED_ATTRIBUTES if hasattr(entity, name)}
-    twin = dataclasses.make_dataclass(entity.__name__, twins, frozen=True, kw_only=True, namespace=namespace)
+    # Nobody compares or prints a twin: the methods for it would take most of the time to make one.
+    twin = dataclasses.make_dataclass(
+        entity.__name__, twins, kw_only=True, repr=False, eq=False, namespace=namespace
+    )
     return Shape(
         twin=twin,
         fields=MappingProxyType(shapes),
