@@ -263,7 +263,7 @@ def _run_beside(beside: Path | None, out: Path | None) -> Run | None:
 def _judge_at(spark_master: str | None) -> Judge:
     if spark_master is None:
         return judge_here
-    if (lacking := why_no_spark()) is not None:
+    if (lacking := why_no_spark(spark_master)) is not None:
         raise SparkError(lacking)
     from harness.captures.on_spark import judge_on_spark  # noqa: PLC0415 - PySpark is an extra, and slow to import
 

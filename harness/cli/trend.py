@@ -20,7 +20,7 @@ from harness.trace.events import RunKind
 _RUNS = typer.Argument(metavar="[RUN]…", help="Folders of finished runs; all archived runs if none is given.")
 _OUT = typer.Option(help="Where to write the tables.", file_okay=False)
 _ARCHIVE = typer.Option(help="The archive of runs; by default `runs` beside the run folders.")
-_MASTER = typer.Option(help="Spark's master: `local[*]`, `spark://…`.")
+_MASTER = typer.Option(help="Spark's master: `local[*]`, `spark://…`, `sc://…`.")
 
 
 @ends_with_exit_code

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from harness.diff.judge import TargetInfo
+if TYPE_CHECKING:
+    # Spark's packaged job imports this module, and has no scenarios.
+    from harness.diff.judge import TargetInfo
 
 _COMPARISONS = ("<", ">", "=", "!", "~")
 _RELEASE: Final = re.compile(r"(kafka:\d+\.\d+)((?:\+java)?(?:\*\d+)?)")
@@ -51,7 +53,7 @@ def is_target_pattern(pattern: str) -> bool:
     return not rest.startswith(_COMPARISONS) or _specifiers(rest) is not None
 
 
-def matches_target(pattern: str, info: TargetInfo) -> bool:
+def matches_target(pattern: str, info: "TargetInfo") -> bool:
     """Return whether a pattern matches a target: by a range of versions, or by spec or name with wildcards.
 
     The version is the one in the spec (`kafka:3.9.2`, the tag of `container:apache/kafka:3.9.2`). For a spec

@@ -305,7 +305,7 @@ def refuse_unfit(master: str, targets: Sequence[Target]) -> None:
                 f"--on {master}: the credentials for {target.spec} are not sent to executors; "
                 "run it without --on"
             )
-    if (lacking := why_no_spark()) is not None:
+    if (lacking := why_no_spark(master)) is not None:
         raise SparkError(f"--on {master}: {lacking}")
 
 

@@ -195,7 +195,7 @@ def report(
         raise TraceError(f"{rendered.run.damage} The report: {rendered.index}")
     if spark_master is None:
         return rendered
-    if (lacking := why_no_spark()) is not None:
+    if (lacking := why_no_spark(spark_master)) is not None:
         report = f"kafka-conformance report {folder.path}"
         progress(Lasting(f"no trend: {lacking}; then `{report}`"))
         return rendered

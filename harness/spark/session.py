@@ -25,7 +25,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from harness.spark.java_home import spark_java_home
-from harness.spark.master import LOCAL_MASTER, SparkError
+from harness.spark.master import CONNECT, LOCAL_MASTER, SUBMITTED, SparkError
 from harness.targets.base.interface import TargetError
 
 _CODES: Final = {
@@ -117,6 +117,8 @@ _LONG_LIVED: Final = (
 
 Huge pages are used where available: only a JVM for Linux has the option.
 """
+_CONNECT_SWITCHES: Final = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE")
+"""Variables that PySpark sets for the whole process when it connects to a Spark Connect server."""
 _OPEN_COST_BYTES: Final = "65536"
 """The cost that Spark assumes for opening a file. By default, one core would read all files under 4 MB."""
 _WITHIN_ONE_PROCESS: Final = {
@@ -156,7 +158,8 @@ def spark_session(
     """Start Spark, and stop it and its JVM afterwards; if a session is active already, provide that instead.
 
     Args:
-        master: a Spark master URL; a local master listens only on the loopback interface.
+        master: a Spark master URL, or that of a Spark Connect server (`sc://…`), which has its own settings.
+            A local master listens only on the loopback interface. The master of spark-submit has precedence.
         partitions: the number of shuffle partitions; with one, adaptive execution is off.
         driver_memory: the heap of the JVM that is started here, e.g. `4g`.
         progress: called with a message if Spark has to be started.
@@ -176,12 +179,41 @@ def _session(master: str, partitions: int, driver_memory: str) -> Iterator[Spark
     if (active := SparkSession.getActiveSession()) is not None:
         yield active
         return
+    if SUBMITTED in os.environ:
+        with _submitted(partitions) as given:
+            yield given
+        return
+    if master.startswith(CONNECT):
+        with _connected(master) as remote:
+            yield remote
+        return
     with TemporaryDirectory(prefix="kafka-conformance-spark-") as scratch, _signal_handler_kept():
         spark = _start(master, _settings(master, partitions, driver_memory, Path(scratch)), Path(scratch))
         try:
             yield spark
         finally:
             _stop(spark)
+
+
+@contextmanager
+def _submitted(partitions: int) -> Iterator[SparkSession]:
+    """Provide the session that spark-submit has prepared, with its master and memory."""
+    spark = SparkSession.builder.config("spark.sql.shuffle.partitions", partitions).getOrCreate()
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+@contextmanager
+def _connected(url: str) -> Iterator[SparkSession]:
+    """Provide a session of a Spark Connect server; PySpark sets variables for the whole process."""
+    with _environment_kept(*_CONNECT_SWITCHES):
+        spark = _remote(url)
+        try:
+            yield spark
+        finally:
+            spark.stop()
 
 
 @contextmanager
@@ -196,6 +228,19 @@ def _environment_kept(*names: str) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+def _remote(url: str) -> SparkSession:
+    try:
+        spark = SparkSession.builder.remote(url).getOrCreate()
+        spark.range(1).count()
+    except (PySparkException, ImportError) as error:
+        first_line = str(error).partition("\n")[0]
+        raise SparkError(
+            f"no Spark Connect server answers at {url}: {first_line}\n"
+            "Its client needs further packages: pip install 'kafka-conformance[connect]'"
+        ) from error
+    return spark
 
 
 def jvm_peak_bytes() -> int | None:

@@ -1,4 +1,7 @@
-"""The job that builds the trend tables from an archive of many runs."""
+"""The job that builds the trend tables from an archive of many runs.
+
+python -m harness.spark.trend ARCHIVE --out FOLDER [--run RUN_ID …] [--master URL]
+"""
 
 import re
 import shutil
@@ -8,11 +11,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import pyarrow as pa  # type: ignore[import-untyped]  # Arrow has no annotations
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # likewise
+import typer
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -28,7 +32,7 @@ from harness.spark.archive import (
     completed_table,
     damaged_archive,
 )
-from harness.spark.master import LOCAL_MASTER
+from harness.spark.master import LOCAL_MASTER, SparkError
 from harness.spark.rows import (
     CauseAge,
     ClauseCoverage,
@@ -173,6 +177,10 @@ _BYTES_IN_PART: Final = PARTITION_BYTES // 4
 """The partition size of large shuffles: a few million events are enough work for all cores."""
 
 
+_ENDINGS: Final[Mapping[type[Exception], int]] = {TraceError: 65, SparkError: 69, OSError: 75}
+"""The exit codes of this job, by the exception that it raises."""
+
+
 def results(of: Archived) -> DataFrame:
     """Return the results of scenarios, and of client scripts if runs have any. Grain: as `VerdictCell`."""
     return of["judgements"].select(*column_names(VerdictCell))
@@ -275,3 +283,24 @@ def shuffle_partitions(archive: Archive) -> int:
     shuffled = [file for kind in ("traces", "judgements", "differences") for file in archive.files(kind)]
     size = _SHUFFLED_SIZE * sum(file.stat().st_size for file in shuffled)
     return partition_count(size, each_bytes=_BYTES_IN_PART)
+
+
+def main(
+    archive: Annotated[Path, typer.Argument(help="The folder with the runs as one dataset.")],
+    out: Annotated[Path, typer.Option(help="Where the tables go.")],
+    run: Annotated[list[str] | None, typer.Option(help="Of this run; may be repeated.")] = None,
+    master: Annotated[str, typer.Option(help="A Spark master URL.")] = LOCAL_MASTER,
+) -> None:
+    """Build the trend tables of many runs; exits with 65 (bad input), 69 (no Spark) or 75 (a full disk)."""
+    archived, progress = Archive(root=archive.resolve()), partial(typer.echo, err=True)
+    try:
+        counts = build_trend(archived, out, run_ids=run, master=master, progress=progress)
+    except tuple(_ENDINGS) as error:
+        typer.echo(error, err=True)
+        raise typer.Exit(next(code for kind, code in _ENDINGS.items() if isinstance(error, kind))) from error
+    for name, count in counts.items():
+        typer.echo(f"{count:>10}  {name}")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -35,6 +35,28 @@ def standalone_cluster(logs: Path, *, worker_count: int = 2) -> Iterator[str]:
         yield url
 
 
+@contextmanager
+def connect_server(logs: Path) -> Iterator[str]:
+    """Start a Spark Connect server, and give its URL."""
+    command = ["org.apache.spark.deploy.SparkSubmit", "--master", "local[2]"]
+    settings = {
+        "spark.driver.host": _LOOPBACK,
+        "spark.driver.bindAddress": _LOOPBACK,
+        "spark.ui.enabled": "false",
+        "spark.connect.grpc.binding.address": _LOOPBACK,
+        "spark.connect.grpc.binding.port": "0",
+        "spark.local.dir": str(logs / "scratch"),
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(logs / "warehouse"),
+    }
+    for name, value in settings.items():
+        command += ["--conf", f"{name}={value}"]
+    command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"]
+    with spark_process(command, logs / "connect.log", memory="1g") as server:
+        port = server.awaited(r"Spark Connect server started at: \S*?:(\d+)")
+        yield f"sc://{_LOOPBACK}:{port}"
+
+
 class SparkProcess:
     """One of Spark's own processes, and what it has said so far."""
 

@@ -155,7 +155,7 @@ def test_an_sbom_says_of_which_wheel_it_is_and_what_that_needs(wheel: Path, tmp_
 def test_the_constraints_name_all_that_the_wheel_needs_with_any_extra(wheel: Path) -> None:
     lines = (CHECKOUT / "constraints.txt").read_text().splitlines()
     named = {canonicalize_name(line.partition("==")[0]) for line in lines if "==" in line}
-    needed = {name for extra in ("", "all", "bench") for name in required(wheel, extra)}
+    needed = {name for extra in ("", "all", "bench", "connect") for name in required(wheel, extra)}
 
     assert {canonicalize_name(each) for each in needed} - {"kafka-conformance"} <= named
 

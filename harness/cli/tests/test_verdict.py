@@ -14,7 +14,7 @@ from harness.report.model.cause_groups import losses, verdict_line
 from harness.report.model.run_data import Run
 from harness.report.site.run_site import render_site
 from harness.results.status import ExitCode
-from harness.spark.master import SparkError
+from harness.spark.master import SparkError, why_no_spark
 from harness.targets.base.interface import TargetError
 from harness.targets.external.target import ExternalTarget
 from harness.tests.fake_java import hide_programs
@@ -133,6 +133,12 @@ def test_a_matrix_needs_no_java(
     asked = ("--versions", "", *two, "--run-id", "run", "--out", tmp_path / "reports")
     assert kafka_conformance("diff", *asked, CHOSEN) == ExitCode.EXPECTED
     assert (tmp_path / "reports" / "run" / "index.html").exists()
+
+
+def test_spark_elsewhere_needs_no_java_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_java(monkeypatch, tmp_path)
+    assert why_no_spark("sc://127.0.0.1:15002") is None
+    assert "install Java" in (why_no_spark("local[*]") or "")
 
 
 def with_lost(*lost: str) -> MadeUpRun:

@@ -57,7 +57,7 @@ from harness.results.client_results import ClientsRun, read_violations
 from harness.results.soak_account import HAPPENINGS, SoakResult
 from harness.results.status import ENDED_COMPLETE, ExitCode, exit_code, mark, worst
 from harness.results.stored_data import StoredData, read_whole
-from harness.spark.master import why_no_spark
+from harness.spark.master import LOCAL_MASTER, why_no_spark
 from harness.trace.canonical import Json
 from harness.trace.events import TARGET_LOST, TraceHeader
 from harness.verdict import Outcome
@@ -237,7 +237,9 @@ def _missing(run: Run) -> Remedy | None:
     """Return how to get what Spark counts over runs; None if it is there, or the run cannot be archived."""
     if run.footer is None or has_table(run.directory / TREND_FOLDER, "run_totals"):
         return None
-    return Remedy(lacking=why_no_spark(), command=f"kafka-conformance report {run.directory.name}")
+    return Remedy(
+        lacking=why_no_spark(LOCAL_MASTER), command=f"kafka-conformance report {run.directory.name}"
+    )
 
 
 def _beside(site: Site, history: History, changes: Changes) -> Json:

@@ -86,7 +86,7 @@ def test_an_interrupted_start_leaves_no_process_and_no_file(tmp_path: Path) -> N
     root, tables = packed(tmp_path, finished(tmp_path / "reports", 1)).root, tmp_path / "tables"
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    command = [sys.executable, "-m", "harness.cli", "trend", "--archive", str(root), "--out", str(tables)]
+    command = [sys.executable, "-m", "harness.spark.trend", str(root), "--out", str(tables)]
     named = Path(f"spark.local.dir={scratch}")
     with subprocess.Popen(
         command,
@@ -109,17 +109,16 @@ def test_an_interrupted_start_leaves_no_process_and_no_file(tmp_path: Path) -> N
 def test_without_java_the_job_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = packed(tmp_path, finished(tmp_path / "reports", 1)).root
     hide_programs(monkeypatch, tmp_path)
-    job = ["-m", "harness.cli", "trend", "--archive", str(root), "--out", str(tmp_path / "tables")]
+    job = ["-m", "harness.spark.trend", str(root), "--out", str(tmp_path / "tables")]
     done = run_python(job, cwd=tmp_path, PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
 
-    assert done.returncode == 75
+    assert done.returncode == 69
     assert "no Java for Spark (" in done.stderr
     assert "install Java 17 or newer" in done.stderr
 
 
 def test_a_folder_that_is_no_archive_is_bad_input(tmp_path: Path) -> None:
-    job = ["-m", "harness.cli", "trend", "--archive", str(tmp_path), "--out", "tables"]
-    done = run_python(job, cwd=tmp_path)
+    done = run_python(["-m", "harness.spark.trend", str(tmp_path), "--out", "tables"], cwd=tmp_path)
 
     assert done.returncode == 65
     assert "contains no runs" in done.stderr
