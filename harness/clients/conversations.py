@@ -23,13 +23,13 @@ from harness.results.client_results import (
     ClientsRun,
     ScriptOutcome,
     conversation,
-    phrase,
 )
 from harness.results.stored_data import read_lines
 from harness.tap.journal import JOURNAL, Beginning, Kind, read_journal
 from harness.tap.reading import TraceReader
 from harness.targets.external.namespace import MARK
 from harness.trace.canonical import Json
+from harness.trace.embedded import phrase
 from harness.trace.events import Event
 from harness.trace.schema import from_json
 

@@ -23,11 +23,11 @@ from harness.results.client_results import (
     ClientResult,
     Remark,
     ScriptOutcome,
-    phrase,
 )
 from harness.results.replay_results import ReplayFinding
 from harness.results.status import ENDED_COMPLETE
 from harness.targets.base.java_hash import partition_of
+from harness.trace.embedded import phrase
 from harness.trace.events import TARGET_LOST
 from harness.verdict import Outcome
 

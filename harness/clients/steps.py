@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from harness.results.client_results import phrase
+from harness.trace.embedded import phrase
 
 if TYPE_CHECKING:
     # Every client's process imports this module, and must not load all that targets need for an annotation.

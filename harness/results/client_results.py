@@ -27,6 +27,7 @@ from harness.results.replay_results import ReplayFinding, read_counts, read_find
 from harness.results.status import ENDED_COMPLETE, ExitCode, ResultStatus, exit_code, status_of, worst
 from harness.results.stored_data import ReportError, StoredData, read_lines, read_whole
 from harness.spark.rows import OF_LIBRARY, BrokerHeader
+from harness.trace.embedded import phrase
 from harness.trace.events import TARGET_LOST, TraceHeader
 from harness.trace.files import RunFolder, read_records, write_whole
 from harness.trace.formats import refuse_other_formats
@@ -446,43 +447,6 @@ def _reported(facts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
                 yield name, "no"
         elif fact not in ([], {}):
             yield name, phrase(fact)
-
-
-def phrase(fact: object) -> str:
-    """Return a fact in one line: `ana: assigned orders-0, orders-1; bob: nothing`.
-
-    A topic with a number is a partition, and what follows is about it: `["orders", 0, 5]` is `orders-0 5`.
-    """
-    match fact:
-        case Mapping():
-            return "; ".join(f"{name}: {_nothing(phrase(each))}" for name, each in fact.items())
-        case None:
-            return "nothing"
-        case str():
-            return fact
-        case [str() as topic, int() as number, *rest] if not isinstance(number, bool):
-            return " ".join((f"{topic}-{number}", *(phrase(each) for each in rest)))
-        case Sequence():
-            return ", ".join(_item(each) for each in fact)
-        case _:
-            return str(fact)
-
-
-def _item(fact: object) -> str:
-    """Return an item of a list in words: partitions, and callbacks with partitions, have no brackets."""
-    match fact:
-        case [str(), int(), *_]:
-            return phrase(fact)
-        case [str() as kind, [*partitions]]:
-            return f"{kind} {_nothing(phrase(partitions))}"
-        case [*_]:
-            return f"({phrase(fact)})"
-        case _:
-            return phrase(fact)
-
-
-def _nothing(text: str) -> str:
-    return text or "nothing"
 
 
 _DIGITS: Final = 12

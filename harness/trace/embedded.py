@@ -1,7 +1,7 @@
-"""JSON within the fields of records, read as strictly as the records themselves."""
+"""JSON within the fields of records: read as strictly as the records themselves, and facts in words."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.trace.events import Event, RunFooter, TraceHeader
@@ -48,3 +48,40 @@ def drive_times(footer: RunFooter) -> Mapping[str, float]:
     if not all(isinstance(each, int | float) and math.isfinite(each) for each in found.values()):
         raise TraceError(f"{where}: no times")
     return {name: float(each) for name, each in found.items() if isinstance(each, int | float)}
+
+
+def phrase(fact: object) -> str:
+    """Return a fact in one line: `ana: assigned orders-0, orders-1; bob: nothing`.
+
+    A topic with a number is a partition, and what follows is about it: `["orders", 0, 5]` is `orders-0 5`.
+    """
+    match fact:
+        case Mapping():
+            return "; ".join(f"{name}: {_nothing(phrase(each))}" for name, each in fact.items())
+        case None:
+            return "nothing"
+        case str():
+            return fact
+        case [str() as topic, int() as number, *rest] if not isinstance(number, bool):
+            return " ".join((f"{topic}-{number}", *(phrase(each) for each in rest)))
+        case Sequence():
+            return ", ".join(_item(each) for each in fact)
+        case _:
+            return str(fact)
+
+
+def _item(fact: object) -> str:
+    """Return an item of a list in words: partitions, and callbacks with partitions, have no brackets."""
+    match fact:
+        case [str(), int(), *_]:
+            return phrase(fact)
+        case [str() as kind, [*partitions]]:
+            return f"{kind} {_nothing(phrase(partitions))}"
+        case [*_]:
+            return f"({phrase(fact)})"
+        case _:
+            return phrase(fact)
+
+
+def _nothing(text: str) -> str:
+    return text or "nothing"

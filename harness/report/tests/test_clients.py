@@ -19,7 +19,6 @@ from harness.results.client_results import (
     clients_folder,
     first_remark,
     load_clients,
-    phrase,
 )
 from harness.results.status import NEEDS_ATTENTION, ExitCode
 from harness.results.stored_data import ReportError, is_clients_folder
@@ -42,6 +41,7 @@ from harness.tests.report_hostile import HOSTILE
 from harness.tests.report_reading import allure_results, junit_of, summary_of
 from harness.tests.report_run import small_run
 from harness.tests.site_reading import Page, talks_of, view_of, views_of
+from harness.trace.embedded import phrase
 from harness.trace.files import write_whole
 from harness.trace.schema import TraceError
 from harness.verdict import Confirmation, Outcome
