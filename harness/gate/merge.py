@@ -12,7 +12,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from shutil import copyfile
 from typing import Final
 
 from harness.diff.check import CheckedRun
@@ -20,6 +19,7 @@ from harness.gate.sides import StoredRun, cut_short
 from harness.orchestration.judging import judge_run, read_scripts
 from harness.orchestration.plan import scenario_digest
 from harness.results.status import ENDED_COMPLETE
+from harness.scenario.crossings import Crossing
 from harness.trace.clause import Clause
 from harness.trace.embedded import drive_times
 from harness.trace.events import RECORD, Event, RunFooter, RunHeader, TraceHeader
@@ -209,7 +209,7 @@ def _copy_clauses_and_logs(runs: Sequence[StoredRun], folder: RunFolder) -> None
         write_records(folder.clauses, clauses.values())
     for run in runs:
         if run.folder.crossings.exists():
-            copyfile(run.folder.crossings, folder.crossings)
+            write_records(folder.crossings, read_records(Crossing, run.folder.crossings))
         run.folder.copy_logs(run.header.run_id, folder)
 
 

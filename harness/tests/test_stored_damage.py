@@ -97,7 +97,7 @@ def test_what_is_no_plain_file_is_refused_by_every_command(
     kafka_conformance: CommandLine, run: RunFolder, verb: tuple[str, ...]
 ) -> None:
     files = (run.run_json, run.footer_json, run.scripts_json, run.judgements, run.events("reference"))
-    for file in (*files, run.brokers_json, run.clauses, run.headers_json("reference")):
+    for file in (*files, run.brokers_json, run.clauses, run.crossings, run.headers_json("reference")):
         kept = file.with_name("kept")
         if file.exists():
             file.rename(kept)

@@ -22,7 +22,7 @@ pytest_plugins = ["harness.tests.command_line_fixture"]
 @pytest.fixture(name="driven")
 def _driven(kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Driven:
     # Joined runs are judged without tables.
-    monkeypatch.setattr("harness.orchestration.run.why_no_spark", lambda: "Spark is not needed")
+    monkeypatch.setattr("harness.orchestration.run.why_no_spark", lambda _: "Spark is not needed")
     return Driven(kafka_conformance, tmp_path)
 
 
