@@ -1,17 +1,13 @@
 """How a client reacts to the answers of each API, and the impact of different answers: `impact.toml`."""
 
-import tomllib
 from collections.abc import Mapping
-from importlib.resources import files
-from typing import Final
+from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict
+from harness.tables import Table, read_table
 
 
-class ClientImpact(BaseModel):
+class ClientImpact(Table):
     """What clients of one API do about an answer, and the impact of a different answer."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     who: tuple[str, ...] = ()
     """Those that ask, by their keys in `harness/results/behaviours.toml`."""
@@ -44,7 +40,7 @@ class ClientImpact(BaseModel):
 
 def _impacts() -> Mapping[str, ClientImpact]:
     """Return the impact by API, and that of no API which several are like."""
-    rows = tomllib.loads((files("harness.apis") / "impact.toml").read_text(encoding="utf-8"))
+    rows = read_table("harness.apis", "impact.toml", dict[str, dict[str, Any]])
     found: dict[str, ClientImpact] = {}
     for name, row in rows.items():
         alike = found.get(row.pop("like", ""))

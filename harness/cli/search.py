@@ -19,11 +19,7 @@ from harness.orchestration.on_cluster import cluster_of, refuse_unfit
 from harness.orchestration.plan import PlanError, RunPlan, new_run_id, parse_targets
 from harness.report.allure.pages import AllureLevel
 from harness.report.model.phrases import comparison_line
-from harness.report.model.run_data import Run
-from harness.report.site.answers_page import VIEW, pairs_beside, write_answers
-from harness.report.site.pages import NavItem, Site
 from harness.results.status import ExitCode, worst
-from harness.results.stored_data import open_folder
 from harness.scenario.errors import ScenarioError
 from harness.scenario.script import Script, script_to_json
 from harness.search.comparison import Heard
@@ -40,7 +36,6 @@ from harness.targets.reference.variants import VariantTarget, flipped, reference
 from harness.targets.spec import parse_target
 from harness.terminal import ProgressDisplay, Writer
 from harness.trace.beside import scripts_text
-from harness.trace.events import RunKind
 from harness.trace.files import write_records, write_whole
 
 BATCH: Final = 1_600
@@ -170,22 +165,6 @@ _LAST: Final = 8
 """Rows for what follows the outcome, such as where the scenarios are."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BesideRun:
-    """A run whose scenarios a search is shown beside."""
-
-    run: Run
-    folder: Path
-    """Where the page goes."""
-
-    @classmethod
-    def read(cls, run: Path | None, folder: Path) -> "BesideRun | None":
-        """Read the run; return None if none is named."""
-        if run is None:
-            return None
-        return cls(run=Run.load(open_folder(run, RunKind.SUITES).path), folder=folder)
-
-
 class Found:
     """Prints what a search finds, as long as there is room, and its end; everything is in its folders."""
 
@@ -206,16 +185,14 @@ class Found:
     def say_end(
         self,
         harvest: Harvest,
-        beside: BesideRun | None,
         losses: Losses | None = None,
         *,
         of_time: str = "of a processor's time",
     ) -> None:
-        """Print the clusters, how much was compared, what was lost, and what a run's scenarios have besides.
+        """Print the clusters, how much was compared, and what was lost.
 
         Args:
             harvest: what was found.
-            beside: the run, if one was named; a page of the search's answers is written beside it.
             losses: what could not be used.
             of_time: the time that speed refers to.
         """
@@ -227,23 +204,9 @@ class Found:
 
         rest = "--write FOLDER writes a scenario of each cluster"
         self._writer.say_beginning(printing, rest=rest, keep=_LAST)
-        if beside is None:
-            return
-        beside.folder.mkdir(parents=True, exist_ok=True)
-        site = Site(beside.folder, self._names[0], nav=(NavItem(view=VIEW, name="Coverage"),))
-        write_answers(site, harvest.answered, beside.run, where="search")
-        page = site.finish()
-        pairs = pairs_beside(harvest.answered, beside.run.steps.error_codes)
-        both, alone = sum(each.is_in_both for each in pairs), sum(each.is_elsewhere_alone for each in pairs)
-        self._writer.say(
-            f"combinations of API, version and error code: {both} in the search and in the scenarios, "
-            f"{alone} in the search alone, {len(pairs) - both - alone} in the scenarios alone: {page}"
-        )
 
 
-def search_on(
-    plan: SearchPlan, master: str, order: Order | BrokerOrder, beside: BesideRun | None, writer: Writer
-) -> SearchOutcome:
+def search_on(plan: SearchPlan, master: str, order: Order | BrokerOrder, writer: Writer) -> SearchOutcome:
     """Search on the executors of a cluster, each with a seed of its own; print and write the findings.
 
     Raises:
@@ -271,7 +234,7 @@ def search_on(
                 for each in outcome.findings:
                     write(written_to, each.written)
             of_time = "of a processor's time" if plan.is_virtual else "of a broker's time"
-            found.say_end(outcome.harvest, beside, outcome.losses, of_time=of_time)
+            found.say_end(outcome.harvest, outcome.losses, of_time=of_time)
     return outcome
 
 
@@ -286,22 +249,17 @@ def dry_run_of_search(plan: SearchPlan) -> ExitCode:
     return list_only(plan.parsed(), listed)
 
 
-def search_target(plan: SearchPlan, beside: BesideRun | None = None) -> ExitCode:
-    """Search, then run the findings as an ordinary run, with pages and traces.
-
-    Args:
-        plan: the parameters of the search.
-        beside: a run whose scenarios the search is shown beside.
-    """
+def search_target(plan: SearchPlan) -> ExitCode:
+    """Search, then run the findings as an ordinary run, with pages and traces."""
     writer = Writer()
     targets = plan.parsed()
     for each in targets:
         if each.is_external:
             writer.say(announcement(each))
     if plan.on is None:
-        losses, scripts = _searched(plan, targets, beside, writer)
+        losses, scripts = _searched(plan, targets, writer)
     else:
-        outcome = search_on(plan, plan.on, plan.order(targets), beside, writer)
+        outcome = search_on(plan, plan.on, plan.order(targets), writer)
         losses = outcome.losses
         scripts = {
             each.written.id: _as_scenario(each.cluster, each.written.id, plan) for each in outcome.findings
@@ -312,7 +270,7 @@ def search_target(plan: SearchPlan, beside: BesideRun | None = None) -> ExitCode
 
 
 def _searched(
-    plan: SearchPlan, targets: tuple[Target, ...], beside: BesideRun | None, writer: Writer
+    plan: SearchPlan, targets: tuple[Target, ...], writer: Writer
 ) -> tuple[Losses, dict[str, Script]]:
     """Search on this machine; return what was lost, and the scenarios of the findings."""
     found_folder = FoundFolder(plan)
@@ -334,7 +292,7 @@ def _searched(
         writer.say("interrupted; what was found until now is written")
         raise
     finally:
-        printed.say_end(hunt.harvest, beside, hunt.losses, of_time="of real time")
+        printed.say_end(hunt.harvest, hunt.losses, of_time="of real time")
         for line in found_folder.places():
             writer.say(line)
     return hunt.losses, found_folder.scripts
@@ -446,10 +404,6 @@ _CORPUS = typer.Option(
     help="Keep conversations that reached something new in this folder, and begin with those that it has. "
     "Usually beside the run; of a search between references nothing is kept.",
 )
-_BESIDE = typer.Option(
-    help="A run. A page in RUN-coverage below --out shows which versions of which API were answered with "
-    "which error codes, in the search and in the run's scenarios."
-)
 _TASKS = typer.Option(
     min=1,
     help="Into how many tasks a search with --on is divided; one a core if nobody says.",
@@ -477,14 +431,12 @@ def search(
     only_drive: Annotated[bool, _NO_REPORT] = False,
     on: Annotated[str | None, ON] = None,
     tasks: Annotated[int | None, _TASKS] = None,
-    beside: Annotated[Path | None, _BESIDE] = None,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> ExitCode:
     """Make conversations that nobody wrote, and explain what two sides answer differently.
 
     Exit code 0: every difference has a named behaviour, or the mutant was found. 1: not so.
     """
-    run_id = run_id or new_run_id()
     plan = SearchPlan(
         target=target,
         against=against,
@@ -495,32 +447,31 @@ def search(
         batch=batch,
         jobs=jobs,
         out=out,
-        run_id=run_id,
+        run_id=run_id or new_run_id(),
         write_to=write_to,
         corpus=corpus,
         wants_report=not only_drive,
         on=on,
         tasks=tasks,
     )
-    run = BesideRun.read(beside, out / f"{run_id}-coverage")
     if not plan.is_virtual:
-        return dry_run_of_search(plan) if dry_run else search_target(plan, run)
+        return dry_run_of_search(plan) if dry_run else search_target(plan)
     order = _order(plan)
     if on is None:
-        return _search_here(order, plan, run)
-    outcome = search_on(plan, on, order, run, Writer())
+        return _search_here(order, plan)
+    outcome = search_on(plan, on, order, Writer())
     lost = ExitCode.EXPECTED if outcome.losses.lost is None else ExitCode.UNAVAILABLE
     return worst((lost, _exit_code(outcome.harvest, is_mutant=order.stops_at_first)))
 
 
-def _search_here(made: Order, plan: SearchPlan, beside: BesideRun | None) -> ExitCode:
+def _search_here(made: Order, plan: SearchPlan) -> ExitCode:
     order = replace(made, corpus=plan.kept_corpus())
     writer = Writer()
     with ProgressDisplay(writer) as display:
         found = Found(writer, display, plan.names)
         hunt = _hunt(order, found)
         harvest = asyncio.run(hunt.run())
-    found.say_end(harvest, beside)
+    found.say_end(harvest)
     if plan.write_to is not None:
         asyncio.run(_write(hunt, harvest, plan.write_to, plan))
         writer.say(f"{len(harvest.clusters)} scenarios: {plan.write_to}")

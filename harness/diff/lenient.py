@@ -7,17 +7,17 @@ Admin looks up the latter.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import StrEnum, auto
 from typing import Final
 
 from harness.diff.raw_difference import unindexed, value_at
+from harness.tables import Table, read_table
 
 _ERROR_CODE: Final = "error_code"
 _FINE: Final = frozenset(("NONE", None))
-_NULL_OR_EMPTY: Final = frozenset(("null", '""'))
 
 
-class When(Enum):
+class When(StrEnum):
     """In which answers nobody reads a field."""
 
     ALWAYS = auto()
@@ -61,65 +61,24 @@ class UnreadField:
                 return error in _FINE and isinstance(epoch, int) and epoch < 0
 
 
-_HEARTBEATS: Final = (
-    "kafka-clients' AbstractHeartbeatRequestManager#onErrorResponse takes only code and message of an error; "
-    "what a leaving member learns is not used again; librdkafka's "
-    "rd_kafka_cgrp_handle_ConsumerGroupHeartbeat and franz-go's consumer_group_848.go end at the error"
-)
-_JOINS: Final = (
-    "kafka-clients' JoinGroupResponseHandler takes the member id of MEMBER_ID_REQUIRED alone, and nothing "
-    "else of an error; so do librdkafka's rd_kafka_cgrp_handle_JoinGroup and franz-go's joinAndSync"
-)
-_LOOKUPS: Final = (
-    "kafka-clients' FindCoordinatorResponseHandler, TransactionManager, and Admin's CoordinatorStrategy "
-    "make nodes of rows without an error alone; so do librdkafka's rd_kafka_cgrp_handle_FindCoordinator "
-    "and franz-go's loadCoordinators"
-)
-UNREAD: Final = (
-    UnreadField(
-        api="",
-        field="error_message",
-        when=When.ALWAYS,
-        evidence="prose for people; all three decide by the error code",
-    ),
-    *(
-        UnreadField(api=api, field="heartbeat_interval_ms", when=when, evidence=_HEARTBEATS)
-        for api in ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat")
-        for when in (When.REFUSED, When.LEFT)
-    ),
-    *(
-        UnreadField(api=api, field="member_id", when=When.REFUSED, evidence=_HEARTBEATS)
-        for api in ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat")
-    ),
-    *(
-        UnreadField(api="JoinGroup", field=field, when=When.REFUSED, evidence=_JOINS)
-        for field in ("member_id", "protocol_type", "protocol_name", "leader", "generation_id")
-    ),
-    *(
-        UnreadField(
-            api="SyncGroup",
-            field=field,
-            when=When.REFUSED,
-            evidence="all three end at the error before they look at protocol and assignment",
-        )
-        for field in ("protocol_type", "protocol_name", "assignment")
-    ),
-    *(
-        UnreadField(api="FindCoordinator", field=f"{parent}{field}", when=When.REFUSED, evidence=_LOOKUPS)
-        for parent in ("", "coordinators[].")
-        for field in ("node_id", "host", "port")
-    ),
-    *(
-        UnreadField(
-            api="OffsetFetch",
-            field=f"{parent}topics[].partitions[].metadata",
-            when=When.ALWAYS,
-            values=_NULL_OR_EMPTY,
-            evidence="kafka-clients' OffsetAndMetadata makes an empty text of null, librdkafka has a size of "
-            "0 for both, and franz-go's kadm dereferences to an empty text",
-        )
-        for parent in ("", "groups[].")
-    ),
+class _Fields(Table):
+    apis: tuple[str, ...]
+    fields: tuple[str, ...]
+    when: tuple[When, ...]
+    evidence: str
+    values: frozenset[str] | None = None
+
+
+class _Unread(Table):
+    unread: tuple[_Fields, ...]
+
+
+UNREAD: Final = tuple(
+    UnreadField(api=api, field=field, when=when, evidence=row.evidence, values=row.values)
+    for row in read_table("harness.diff", "unread_fields.toml", _Unread).unread
+    for api in row.apis
+    for field in row.fields
+    for when in row.when
 )
 """All such fields, with the reason why nobody looks."""
 

@@ -1,49 +1,37 @@
 """Which scripts of a run share brokers, from the table that `tools/brokers.py` wrote."""
 
 import asyncio
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Final
-
-from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from harness.orchestration.reference_runs import ReferenceRuns
 from harness.runner.broker_actions import acts_on_broker, takes_log_away
 from harness.runner.sharing import Packing, applies, asked_config
 from harness.scenario.script import Script
+from harness.tables import Table, read_table
 from harness.targets.base.interface import Capability, Target, TargetError
 from harness.targets.reference.target import DEFAULT_PROFILE, reference_profile
 
 _FIRST_JAVA: Final = (4, 0)
 _JAVA_BY_CHOICE: Final = "-java"
-_TABLE: Final = "brokers.toml"
 
 
-class _Sharing(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class _Sharing(Table):
     scenarios: tuple[str, ...]
     config: Mapping[str, str] = {}
 
 
-class _Brokers(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class _Brokers(Table):
     alone: frozenset[str]
     to_clear: frozenset[str]
     final: frozenset[str]
     brokers: tuple[_Sharing, ...]
 
 
-_TABLES: Final = TypeAdapter(dict[str, _Brokers])
-
-
 @cache
 def known_packings() -> Mapping[tuple[int, int], Packing]:
     """Return which scenarios of the suites share brokers, by release, the oldest first."""
-    text = (files("suites") / _TABLE).read_text(encoding="utf-8")
     return {
         reference_profile(release).version[:2]: Packing(
             configs={name: each.config for each in read.brokers for name in each.scenarios},
@@ -51,7 +39,7 @@ def known_packings() -> Mapping[tuple[int, int], Packing]:
             to_clear=read.to_clear,
             final=read.final,
         )
-        for release, read in _TABLES.validate_python(tomllib.loads(text)).items()
+        for release, read in read_table("suites", "brokers.toml", dict[str, _Brokers]).items()
     }
 
 

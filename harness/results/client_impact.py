@@ -5,19 +5,16 @@ A changed error code is described by how a client reacts to it. The texts of eac
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib.resources import files
 from types import MappingProxyType
-from typing import Final, TypeAlias, TypeVar
-
-from pydantic import BaseModel, ConfigDict
+from typing import Final, TypeAlias
 
 from harness.apis.impact import IMPACTS, ClientImpact
 from harness.diff.alignment import kind_words
 from harness.diff.model import Difference
+from harness.tables import Table, read_table
 from harness.trace.canonical import is_prose
 from harness.trace.events import EventKind
 from harness.trace.schema import TraceError, parsed_json
@@ -238,11 +235,7 @@ def deviation_source(name: str) -> str:
     return source and f"what clients do: {source}"
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class BehaviourImpact(_Table):
+class BehaviourImpact(Table):
     """What a client would notice of a named behaviour of Kafka."""
 
     effect: Effect
@@ -259,13 +252,13 @@ class BehaviourImpact(_Table):
     """The protocol that comes with the behaviour."""
 
 
-class _Impacts(_Table):
+class _Impacts(Table):
     who: Mapping[str, str]
     behaviours: Mapping[str, BehaviourImpact]
     ways: Mapping[str, str]
 
 
-class ClientReleases(_Table):
+class ClientReleases(Table):
     """Since which release a client sends which versions."""
 
     name: str
@@ -274,7 +267,7 @@ class ClientReleases(_Table):
     """By API and version: the first release whose highest version is at least that one."""
 
 
-class Removal(_Table):
+class Removal(Table):
     """What raised minimum versions."""
 
     name: str
@@ -283,22 +276,14 @@ class Removal(_Table):
     """What is gone, although brokers advertise it."""
 
 
-class _GoneVersions(_Table):
+class _GoneVersions(Table):
     removals: Mapping[str, Removal]
     clients: Mapping[str, ClientReleases]
 
 
 Release: TypeAlias = tuple[int, ...]
-_TableT = TypeVar("_TableT", bound=_Table)
-
-
-def _read(name: str, form: type[_TableT]) -> _TableT:
-    text = (files("harness.results") / name).read_text(encoding="utf-8")
-    return form.model_validate(tomllib.loads(text))
-
-
-_IMPACTS: Final = _read("behaviours.toml", _Impacts)
-_GONE: Final = _read("gone_versions.toml", _GoneVersions)
+_IMPACTS: Final = read_table("harness.results", "behaviours.toml", _Impacts)
+_GONE: Final = read_table("harness.results", "gone_versions.toml", _GoneVersions)
 BEHAVIOURS: Final[Mapping[str, BehaviourImpact]] = _IMPACTS.behaviours
 """By the names of behaviours in lower case."""
 AUDIENCES: Final[Mapping[str, str]] = _IMPACTS.who

@@ -6,13 +6,11 @@ remain. Later differences with the cause of an unexplained one are only counted.
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from harness.diff.raw_difference import Cause, RawDifference
-from harness.report.site.answers_page import Answered
 from harness.scenario.errors import ScenarioError
 from harness.scenario.script import Script
 from harness.search.corpus import Corpus
@@ -95,8 +93,6 @@ class Harvest:
     shrinking_runs: int = 0
     pairs: Collection[Pair] = ()
     """The pairs of a state and an answered request that were reached."""
-    answered: Counter[Answered] = field(default_factory=Counter)
-    """How often each API, in each version, was answered each error code on the reference."""
     branches: int = 0
     """How many branches of the reference were taken, if Python reports them."""
     comparing_s: float = 0.0
@@ -150,7 +146,6 @@ class Hunt:
             harvest.conversations += 1
             harvest.steps += len(made.script.steps)
             harvest.pairs, harvest.branches = self._steering.pairs, self._steering.branches
-            harvest.answered.update(made.answered)
             harvest.comparing_s += time.process_time() - began_s
             found = None if difference is None else await self._look_into(made, difference, seed)
             self._tell(harvest, found)

@@ -1,10 +1,8 @@
 """What a conversation's answers have shown so far: of its actors, and for the coverage of the search."""
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
-from harness.report.site.answers_page import Answered, answered
 from harness.search.actions import MOVES
 from harness.search.coverage import Pair, outcome_of
 from harness.search.moves import Act, HangUp
@@ -35,7 +33,6 @@ class Learnt:
         acquired: what it has acquired then: see `Acquired`.
         left_behind: actors whose connections are to a broker that coordinates no more.
         reached: pairs of a state and an answered request, with the number of moves by then.
-        answered: how often each API, in each version, was answered each error code.
     """
 
     def __init__(self, names: Collection[str]) -> None:
@@ -48,7 +45,6 @@ class Learnt:
         self.acquired: dict[str, tuple[Acquired, ...]] = {}
         self.left_behind: set[str] = set()
         self.reached: dict[Pair, int] = {}
-        self.answered = Counter[Answered]()
 
     def note_request(self, name: str, api: str, arguments: Mapping[str, object]) -> None:
         """Note from which topic an actor fetches."""
@@ -61,7 +57,6 @@ class Learnt:
         if heard is None:
             return
         api, fields, outcome = heard.api, heard.fields, outcome_of(heard.fields)
-        self.answered.update(answered(*heard))
         if api == "ShareFetch" and (acquired := tuple(_acquired(self.fetched.get(name, ""), fields))):
             self.acquired[name] = acquired
             outcome = f"{outcome} {_AGAIN if any(each[-1] > 1 for each in acquired) else _WITH_RECORDS}"

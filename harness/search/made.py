@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.report.site.answers_page import Answered
 from harness.scenario.script import Script
 from harness.search.coverage import Pair
 from harness.search.judging import Answer, answers
@@ -28,8 +27,6 @@ class Made:
     """Whether the reference cannot load what was written any more."""
     reached: Mapping[Pair, int]
     """Pairs of a state and an answered request, with the number of moves by then."""
-    answered: Mapping[Answered, int]
-    """How often each API, in each version, was answered each error code."""
 
     def is_answered_by(self, events: Sequence[Event]) -> bool:
         """Return whether a target answered as the reference did."""

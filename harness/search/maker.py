@@ -140,7 +140,6 @@ class Maker:
             has_failed=has_failed,
             costs_the_log=self._costs_the_log,
             reached=self._learnt.reached,
-            answered=self._learnt.answered,
         )
 
     async def _take_again(self, live: LiveRun, move: Move) -> None:

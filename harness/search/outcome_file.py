@@ -1,6 +1,5 @@
 """Read and write the outcome of a search as a file, which another machine may read."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 
 from harness.diff.raw_difference import Cause, RawDifference
-from harness.report.site.answers_page import Answered
 from harness.search.corpus import Kept, kept_from_json, kept_to_json
 from harness.search.coverage import Pair
 from harness.search.hunt import Cluster, Harvest, scripted
@@ -61,7 +59,6 @@ class _Stored:
     steps: int
     shrinking_runs: int
     pairs: tuple[Pair, ...]
-    answered: tuple[tuple[Answered, int], ...]
     branches: int
     comparing_s: float
     flaky: tuple[tuple[Cause, int], ...]
@@ -83,7 +80,6 @@ def write_outcome(path: Path, outcome: SearchOutcome) -> None:
         steps=harvest.steps,
         shrinking_runs=harvest.shrinking_runs,
         pairs=tuple(harvest.pairs),
-        answered=tuple(harvest.answered.items()),
         branches=harvest.branches,
         comparing_s=harvest.comparing_s,
         flaky=tuple(losses.flaky.items()),
@@ -112,7 +108,6 @@ def read_outcome(path: Path) -> SearchOutcome:
         steps=stored.steps,
         shrinking_runs=stored.shrinking_runs,
         pairs=frozenset(stored.pairs),
-        answered=Counter(dict(stored.answered)),
         branches=stored.branches,
         comparing_s=stored.comparing_s,
     )
@@ -199,7 +194,6 @@ def _add(total: Harvest, harvest: Harvest) -> None:
     total.steps += harvest.steps
     total.shrinking_runs += harvest.shrinking_runs
     total.comparing_s += harvest.comparing_s
-    total.answered.update(harvest.answered)
     # Outcomes do not list which branches were taken, so the largest count is a lower bound.
     total.branches = max(total.branches, harvest.branches)
 

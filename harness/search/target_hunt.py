@@ -181,8 +181,6 @@ class TargetHunt:
         conversations = made.conversations
         self._order_rounds(steps=harvest.steps + made.steps)
         harvest.pairs, harvest.branches = made.pairs, made.branches
-        for each in conversations.values():
-            harvest.answered.update(each.answered)
         heard = await self._comparison.run_made([*conversations.values()])
         self._count(conversations.values(), heard)
         # What a lost target left unanswered is no difference, and nothing can be reproduced any more.

@@ -116,4 +116,4 @@ def test_every_command_that_writes_to_a_place_ends_so() -> None:
     writing = [name for name in COMMANDS if any("--out" in each.opts for each in load_command(name).params)]
     assert len(writing) >= 9
     for name in writing:
-        assert hasattr(resolve_name(f"harness.cli.{COMMANDS[name][0]}"), "__wrapped__"), name
+        assert hasattr(resolve_name(f"harness.cli.{COMMANDS[name].place}"), "__wrapped__"), name

@@ -10,8 +10,6 @@ from harness.report.model.phrases import given_options
 from harness.results.status import ExitCode
 from harness.targets.base.ports import free_port
 from harness.tests.in_process import CommandLine
-from harness.tests.report_run import SCALA, Act, MadeUpRun, judgement, summary
-from harness.tests.site_reading import view_of
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
@@ -73,35 +71,3 @@ def test_the_command_names_the_suites_that_were_found(against: str | None, comma
 
     assert found == command
     assert given_options(found) == ("--suites", "out/r1-found")
-
-
-@pytest.mark.slow
-def test_a_page_has_the_answers_of_the_search_alone_of_both_and_of_the_scenarios_alone(
-    kafka_conformance: CommandLine, tmp_path: Path
-) -> None:
-    run = MadeUpRun(summaries=[summary(SCALA)])
-    answers = (("Heartbeat", "NONE"), ("Heartbeat", "GROUP_MAX_SIZE_REACHED"), ("Metadata", "NONE"))
-    acts = [
-        Act(step=step, actor="ana", kind="response", api=api, version=4, content={"error_code": code})
-        for step, (api, code) in enumerate(answers)
-    ]
-    run.add(judgement("classic/heartbeat/works", SCALA), acts)
-    sides = ("--target", "reference:4.4", "--against", "reference:4.4", "--steps", "2500")
-    beside = ("--beside", run.write(tmp_path / "run"), "--out", tmp_path, "--run-id", "made")
-
-    assert kafka_conformance("search", *sides, *beside) == ExitCode.EXPECTED
-
-    assert "1 in the search and in the scenarios" in kafka_conformance.out
-    page = view_of(tmp_path / "made-coverage", "coverage")
-    alone, both, missing = (part.partition("</details>")[0] for part in page.split("<details")[1:])
-    assert "OffsetCommit" in alone
-    assert "Heartbeat" in both
-    assert "GROUP_MAX_SIZE_REACHED" in missing
-    assert "Metadata" not in missing
-
-
-def test_a_folder_that_is_no_run_is_refused_before_the_search(
-    kafka_conformance: CommandLine, tmp_path: Path
-) -> None:
-    code = kafka_conformance("search", "--against", "reference:4.3", "--beside", tmp_path)
-    assert code == ExitCode.NO_INPUT

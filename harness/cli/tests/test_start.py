@@ -11,7 +11,7 @@ import pytest
 from typer.main import get_command
 
 from harness.cli import app
-from harness.cli.commands import COMMANDS, PANELS, load_command
+from harness.cli.commands import COMMANDS, load_command
 from harness.cli.errors import CODES
 from harness.tests.completed_runs import environment
 from harness.tests.patience import completed
@@ -49,15 +49,11 @@ def test_the_list_of_commands_says_of_each_what_its_own_help_begins_with(name: s
     assert listed.help == said
 
 
-def test_help_groups_every_command_once() -> None:
-    assert sorted(name for names in PANELS.values() for name in names) == sorted(COMMANDS)
-
-
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"]], ids=lambda each: each[0])
 def test_what_needs_no_command_imports_none(arguments: list[str]) -> None:
     modules = imported_by(*arguments)
     assert not modules & {*HEAVY, "kio"}
-    places = {f"harness.cli.{place.partition(':')[0]}" for place, _ in COMMANDS.values()}
+    places = {f"harness.cli.{each.place.partition(':')[0]}" for each in COMMANDS.values()}
     assert not modules & places
 
 

@@ -12,36 +12,11 @@ from harness.diff.model import Judgement
 from harness.report.model.phrases import GLYPHS, address, css_name, target_anchor
 from harness.report.model.run_data import Run
 from harness.results.status import MARKS, NEEDS_ATTENTION, ResultStatus, mark, status_of
+from harness.tables import read_table
 from harness.verdict import COMPARABLE, OUTCOME_ORDER, RIGHT, Delta, Outcome
 
-_AREAS: Final[tuple[tuple[str, str], ...]] = (
-    ("classic/sync/", "sync"),
-    ("classic/heartbeat/", "heartbeat"),
-    ("classic/leave/", "leave"),
-    ("classic/session/", "expiry"),
-    ("classic/", "join"),
-    ("regressions/", "join"),
-    ("static_membership/", "static"),
-    ("offsets/expiry/", "expiry"),
-    ("offsets/", "offsets"),
-    ("admin/", "admin"),
-    ("type_conflicts/", "admin"),
-    ("transactions/", "transactions"),
-    ("consumer_groups/", "consumer"),
-    ("migration/", "consumer"),
-    ("share_groups/", "share"),
-    ("share_fetch/", "share"),
-    ("streams_groups/", "streams"),
-    ("access/", "access"),
-    ("loading/", "loading"),
-    ("failover/", "loading"),
-    ("failures/", "loading"),
-)
-"""The beginnings of scenario ids with their areas; the first that fits counts."""
-AREAS: Final = (
-    *("join", "sync", "heartbeat", "leave", "static", "offsets", "expiry", "admin", "transactions"),
-    *("consumer", "share", "streams", "access", "loading"),
-)
+_BEGINNINGS: Final = read_table("harness.results", "areas.toml", dict[str, tuple[str, ...]])
+AREAS: Final = tuple(_BEGINNINGS)
 """All areas, in the order in which they are shown."""
 OTHERS: Final = "others"
 
@@ -59,7 +34,13 @@ class Claims:
 
 def area_of(scenario_id: str) -> str:
     """Return the area that a scenario is about; scenarios of other suites are in one of their own."""
-    return next((area for begin, area in _AREAS if scenario_id.startswith(begin)), OTHERS)
+    fitting = [
+        (len(begin), area)
+        for area, begins in _BEGINNINGS.items()
+        for begin in begins
+        if scenario_id.startswith(begin)
+    ]
+    return max(fitting)[1] if fitting else OTHERS
 
 
 def claims_by_area(judgements: Iterable[Judgement]) -> Mapping[str, Claims]:

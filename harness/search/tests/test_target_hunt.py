@@ -237,7 +237,6 @@ def _made(number: int) -> Made:
         has_failed=False,
         costs_the_log=False,
         reached={},
-        answered={},
     )
 
 
