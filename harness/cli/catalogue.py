@@ -21,7 +21,7 @@ from harness.scenario.behaviours import load_behaviours
 from harness.scenario.clauses import load_clauses
 from harness.scenario.crossings import TABLES, Crossing, load_blanks
 from harness.scenario.crossings import crossings as find_crossings
-from harness.scenario.registry import collect
+from harness.scenario.registry import Catalogue
 from harness.scenario.script import Script, script_to_json, step_text
 from harness.targets.base.interface import TargetError
 from harness.targets.reference.behaviours import BehaviourSheet, behaviour_sheet, behaviour_sheets
@@ -64,7 +64,7 @@ def list_scenarios(
     if behaviours:
         _list_behaviours(behaviour_sheets(), as_json=as_json)
         return ExitCode.EXPECTED
-    chosen = select_scripts(collect(suites), patterns or []).values()
+    chosen = select_scripts(Catalogue(suites), patterns or []).values()
     if crossings:
         _list_crossings(find_crossings(chosen, load_blanks(suites)), as_json=as_json)
     else:
@@ -174,7 +174,7 @@ def explain(
         if behaviour is None:
             raise PlanError("name a scenario, or a behaviour by --behaviour")
         return
-    chosen = select_scripts(collect(suites), [scenario_id])
+    chosen = select_scripts(Catalogue(suites), [scenario_id])
     if len(chosen) > 1:
         ids = "".join(f"\n    {script.id}  {script.title}" for script in chosen.values())
         raise PlanError(f"{scenario_id!r} names {len(chosen)} scenarios; explain one of them:{ids}")

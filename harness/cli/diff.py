@@ -30,7 +30,7 @@ from harness.report.exports.comparison import comparisons_json, comparisons_mark
 from harness.report.model.comparison import Comparison
 from harness.results.status import ExitCode
 from harness.scenario.clauses import load_clauses
-from harness.scenario.registry import collect
+from harness.scenario.registry import Catalogue
 from harness.spark.master import LOCAL_MASTER
 from harness.terminal import ProgressDisplay, Writer
 from harness.trace.files import LATEST, write_whole
@@ -107,7 +107,7 @@ def diff(
     chosen = version_targets(versions, further=target or [], against=against)
     plan = RunPlan(
         run_id=run_id or new_run_id(),
-        scripts=select_scripts(collect(suites), sides or [], skip or []),
+        scripts=select_scripts(Catalogue(suites), sides or [], skip or []),
         catalogue=known_ids(suites),
         clauses=tuple(load_clauses(suites).values()),
         targets=chosen.targets,

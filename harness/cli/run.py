@@ -56,7 +56,7 @@ from harness.results.stored_data import ReportError, is_clients_folder, open_fol
 from harness.runner.drive import JOBS, Limits
 from harness.scenario.clauses import load_clauses
 from harness.scenario.crossings import crossings, load_blanks
-from harness.scenario.registry import collect
+from harness.scenario.registry import Catalogue
 from harness.scenario.script import Script
 from harness.spark.master import LOCAL_MASTER, SparkError
 from harness.targets.base.interface import Capability, Lasting, Target
@@ -248,7 +248,7 @@ def run(
     stated = Stated(
         topics=parse_topics(topic or []), assumed=parse_assumed(assume or []), may_lack_topics=True
     )
-    selection = select_scripts(collect(suites), scenarios or [], skip or [], quick=quick)
+    selection = select_scripts(Catalogue(suites), scenarios or [], skip or [], quick=quick)
     plan = RunPlan(
         run_id=run_id or new_run_id(),
         shard=(part := None if shard is None else RunShard.parse(shard)),

@@ -1,7 +1,7 @@
 """The ids that expectation files and policies may name."""
 
 from harness.clients.collect import collect_client_scripts
-from harness.scenario.registry import scenario_ids
+from harness.scenario.registry import Catalogue
 
 
 def known_ids(suites: str) -> frozenset[str]:
@@ -10,4 +10,4 @@ def known_ids(suites: str) -> frozenset[str]:
     Raises:
         ScenarioError: a module of the package fails, or a client script has a fault.
     """
-    return frozenset((*scenario_ids(suites), *collect_client_scripts(suites)))
+    return frozenset((*Catalogue(suites), *collect_client_scripts(suites)))

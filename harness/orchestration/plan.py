@@ -179,7 +179,7 @@ def select_scripts(
     """Choose scenarios by id, by the beginning of an id (`classic/join`) or by glob; no pattern chooses all.
 
     Args:
-        scripts: all existing scripts.
+        scripts: all existing scripts; a catalogue records those that are chosen.
         patterns: which scripts to choose.
         skipped: which of the chosen scripts to leave out again.
         quick: whether to choose only the scripts of a quick run.
@@ -195,12 +195,13 @@ def select_scripts(
             )
             raise PlanError(f"no scenario matches {pattern!r}; {hint}")
     chosen = {
-        name: script
-        for name, script in scripts.items()
+        name: scripts[name]
+        for name in scripts
         if (not patterns or any(_matches(name, pattern) for pattern in patterns))
         and not any(_matches(name, pattern) for pattern in skipped)
-        and (not quick or is_quick(script))
     }
+    if quick:
+        chosen = {name: script for name, script in chosen.items() if is_quick(script)}
     if not chosen:
         raise PlanError("the selection leaves no scenario to run")
     return chosen

@@ -5,7 +5,7 @@ import inspect
 import pkgutil
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -102,19 +102,22 @@ def record_each(function: ScenarioFunction | SweptFunction) -> tuple[Script, ...
     sheet = getattr(function, _ATTRIBUTE, None)
     if not isinstance(sheet, ScenarioSheet):
         raise ScenarioError(f"{function!r} is not marked with @scenario(…)")
+    return tuple(_recorded_as(scenario_id, function) for scenario_id in _ids(sheet))
+
+
+def _recorded_as(scenario_id: str, function: ScenarioFunction | SweptFunction) -> Script:
+    """Run a scenario function for one of its ids."""
+    sheet: ScenarioSheet = getattr(function, _ATTRIBUTE)
     words = inspect.cleandoc(function.__doc__ or "")
     if sheet.sweep is None:
-        return (_recorded(sheet, words, cast("ScenarioFunction", function)),)
+        return _recorded(sheet, words, cast("ScenarioFunction", function))
     lint_sweep(sheet.id, sheet.sweep)
-    swept = cast("SweptFunction", function)
-    return tuple(
-        _recorded(
-            replace(sheet, id=scenario_id),
-            words.replace(VERSION, str(version)),
-            partial(_reported, swept, version),
-            swept=(sheet.sweep.api, version),
-        )
-        for scenario_id, version in zip(_ids(sheet), sheet.sweep.versions, strict=True)
+    version = sheet.sweep.versions[_ids(sheet).index(scenario_id)]
+    return _recorded(
+        replace(sheet, id=scenario_id),
+        words.replace(VERSION, str(version)),
+        partial(_reported, cast("SweptFunction", function), version),
+        swept=(sheet.sweep.api, version),
     )
 
 
@@ -122,6 +125,8 @@ def _ids(sheet: ScenarioSheet) -> Sequence[str]:
     """Return the id of a scenario, or of each of a sweep."""
     if sheet.sweep is None:
         return (sheet.id,)
+    if not sheet.sweep.versions:
+        lint_sweep(sheet.id, sheet.sweep)
     return [f"{sheet.id}/v{version}" for version in sheet.sweep.versions]
 
 
@@ -186,56 +191,54 @@ def _home(function: FunctionType, user: ModuleType) -> ModuleType:
     return written_in if any(each is function for each in vars(written_in).values()) else user
 
 
+class Catalogue(Mapping[str, Script]):
+    """The scenarios below a package, or several (`mine,suites`), by id in alphabetical order.
+
+    Each is recorded when it is asked for; ScenarioError then says if its script has a fault.
+
+    Raises:
+        ScenarioError: two share an id, there is no scenario, or a module fails when it is imported.
+        ImportError: the package, or what it imports, is not there.
+    """
+
+    def __init__(self, package: str = "suites") -> None:
+        self._functions: dict[str, ScenarioFunction | SweptFunction] = {}
+        homes: dict[str, str] = {}
+        for module in (module for each in packages_of(package) for module in _modules(each)):
+            for function in scenario_functions(module):
+                for scenario_id in _ids(getattr(function, _ATTRIBUTE)):
+                    if scenario_id in homes:
+                        raise ScenarioError(
+                            f"{scenario_id} is written twice, in {homes[scenario_id]} and in "
+                            f"{module.__name__}: ids are permanent and unique, so give the newer one another"
+                        )
+                    self._functions[scenario_id], homes[scenario_id] = function, module.__name__
+        if not homes:
+            raise ScenarioError(f"package {package!r} contains no scenario")
+        self._clauses = load_clauses(package)
+
+    def __getitem__(self, scenario_id: str) -> Script:
+        script = _recorded_as(scenario_id, self._functions[scenario_id])
+        if self._clauses:
+            lint_clauses([script], self._clauses)
+        return script
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._functions))
+
+    def __len__(self) -> int:
+        return len(self._functions)
+
+
 def collect(package: str = "suites") -> Mapping[str, Script]:
-    """Record every scenario below a package, or several (`mine,suites`), by id in alphabetical order.
+    """Record every scenario of a catalogue.
 
     Raises:
-        ScenarioError: a script has a fault, two share an id, there is no scenario, one names a row that the
-            package's catalogue lacks, or a module fails when it is imported.
-        ImportError: the package, or what it imports, is not there.
+        ScenarioError: a script has a fault or names a row that the package's catalogue of clauses lacks, or
+            as `Catalogue` does.
+        ImportError: as `Catalogue` does.
     """
-    scripts = _unique(
-        (module.__name__, script)
-        for each in packages_of(package)
-        for module in _modules(each)
-        for function in scenario_functions(module)
-        for script in record_each(function)
-    )
-    if not scripts:
-        raise ScenarioError(f"package {package!r} contains no scenario")
-    clauses = load_clauses(package)
-    if clauses:
-        lint_clauses(scripts.values(), clauses)
-    return dict(sorted(scripts.items()))
-
-
-def scenario_ids(package: str = "suites") -> frozenset[str]:
-    """Return the ids of all scenarios below a package, or several (`mine,suites`), without recording any.
-
-    Raises:
-        ScenarioError: a module fails when it is imported.
-        ImportError: the package, or what it imports, is not there.
-    """
-    return frozenset(
-        scenario_id
-        for each in packages_of(package)
-        for module in _modules(each)
-        for function in scenario_functions(module)
-        for scenario_id in _ids(getattr(function, _ATTRIBUTE))
-    )
-
-
-def _unique(recorded: Iterable[tuple[str, Script]]) -> dict[str, Script]:
-    scripts: dict[str, Script] = {}
-    homes: dict[str, str] = {}
-    for module, script in recorded:
-        if script.id in scripts:
-            raise ScenarioError(
-                f"{script.id} is written twice, in {homes[script.id]} and in {module}: ids are permanent "
-                "and unique, so give the newer one another"
-            )
-        scripts[script.id], homes[script.id] = script, module
-    return scripts
+    return dict(Catalogue(package))
 
 
 def _modules(package: str) -> Iterable[ModuleType]:
