@@ -1,7 +1,7 @@
 """Compare what brokers answered in tcpdump captures and taps with what the reference answers.
 
     spec = specification("4.1", {}, defaults={})
-    judged = judge_captures([Path("broker.pcap")], spec, ports={9092}, is_whole=False, hashes_ids=False)
+    judged = judge_captures([Path("broker.pcap")], spec, ports={9092}, is_whole=False)
 
 Each step is a function over an iterable: packets, segments, streams, whole frames, rows of exchanges, rows by
 group, and their replays. `judge_here` and `on_spark` put the same steps together.

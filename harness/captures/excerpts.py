@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from math import inf, nan
 from typing import Final, TypeAlias
 
-from harness.captures.hashing import Hashing
 from harness.diff.alignment import AlignedEvents
 from harness.invariants.exchange import HEARTBEATS, NO_ERROR, Exchange, text
 from harness.orders.compare import Unlike, all_unlike, comparable
@@ -107,7 +106,6 @@ class Excerpts:
 
     group: str
     libraries: Mapping[str, str]
-    hashing: Hashing | None
     kept: list[Excerpt] = field(default_factory=list)
     _patterns: Counter[Likeness] = field(default_factory=Counter)
     _recent: deque[Exchange] = field(default_factory=lambda: deque(maxlen=_LOOKED_AT))
@@ -153,7 +151,7 @@ class Excerpts:
 
     def _title(self, exchange: Exchange) -> str:
         library = self.libraries.get(exchange.connection, "")
-        by = " · ".join(each for each in (self._name(exchange.actor), library) if each)
+        by = " · ".join(each for each in (exchange.actor, library) if each)
         return f"{exchange.api} v{exchange.api_version} · {by or 'unknown client'} · {exchange.connection}"
 
     def _rows(self, exchange: Exchange, number: int, account: Account) -> Iterator[AlignedEvents]:
@@ -166,7 +164,7 @@ class Excerpts:
             ours = replace(theirs, fields=None, canonical=None, note="not compared")
             if exchange.answer is not None and (number in account.agreed or number in account.otherwise):
                 compared = comparable(exchange.api, exchange.answer, frozenset((self.group,)))
-                theirs = replace(theirs, canonical=self._json(compared))
+                theirs = replace(theirs, canonical=_json(compared))
                 ours = self._reported(replace(theirs, fields=theirs.canonical), account.otherwise.get(number))
                 if number in account.otherwise and account.otherwise[number] is None:
                     in_words = IN_WORDS[EventKind.SILENCE]
@@ -177,7 +175,7 @@ class Excerpts:
         """Return the reference's answer, which is as the broker's if it gives no other."""
         if otherwise is None or otherwise.is_as_recorded:
             return agreed
-        fields = self._json(otherwise.fields)
+        fields = _json(otherwise.fields)
         return replace(agreed, fields=fields, canonical=fields)
 
     def _event(
@@ -187,7 +185,7 @@ class Excerpts:
         is_answer = kind is not EventKind.REQUEST
         is_timed = is_answer and exchange.answered_ms != inf
         at_ms = exchange.answered_ms if is_timed else exchange.asked_ms
-        fields = self._json(found)
+        fields, frame = _json(found), exchange.answer_frame if is_answer else exchange.frame
         return Event(
             run_id="",
             target=BROKER,
@@ -195,14 +193,14 @@ class Excerpts:
             sequence=2 * number + is_answer,
             step=number,
             kind=kind,
-            actor=self._name(exchange.actor),
+            actor=exchange.actor,
             connection=exchange.connection,
             api=exchange.api,
             api_version=exchange.api_version,
             correlation_id=None,
             at_ms=at_ms,
             elapsed_ms=at_ms - exchange.asked_ms if is_timed else None,
-            raw=self._raw(exchange.answer_frame if is_answer else exchange.frame) or None,
+            raw=frame.hex() if 0 < len(frame) <= _BYTES_MAX else None,
             fields=fields,
             canonical=fields,
             digest=None,
@@ -218,19 +216,11 @@ class Excerpts:
         if reported is None or reported.is_as_recorded or exchange.answer is None or not finding.field:
             return
         recorded = comparable(exchange.api, exchange.answer, frozenset((self.group,)))
-        for each in list(all_unlike(reported, recorded))[1:_UNLIKE_MAX]:
-            yield each if self.hashing is None else self.hashing.unlike(each)
+        yield from list(all_unlike(reported, recorded))[1:_UNLIKE_MAX]
 
-    def _name(self, name: str | None) -> str | None:
-        return name if name is None or self.hashing is None else self.hashing.hashed(name)
 
-    def _json(self, fields: Mapping[str, object] | None) -> str | None:
-        if fields is None:
-            return None
-        return json.dumps(fields if self.hashing is None else self.hashing.fields(fields), ensure_ascii=False)
-
-    def _raw(self, frame: bytes) -> str:
-        return "" if self.hashing is not None or len(frame) > _BYTES_MAX else frame.hex()
+def _json(fields: Mapping[str, object] | None) -> str | None:
+    return None if fields is None else json.dumps(fields, ensure_ascii=False)
 
 
 def _untimed(event: Event) -> Event:

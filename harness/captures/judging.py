@@ -10,7 +10,6 @@ from typing import Final, TypeAlias
 
 from harness.captures.excerpts import Excerpts, PageRoom
 from harness.captures.facts import Facts, facts_of
-from harness.captures.hashing import Hashing
 from harness.captures.judged import JudgedCaptures, JudgedGroup, joined
 from harness.captures.notes import Notes
 from harness.captures.parts import PART, STRETCH, Start, parts_of, stretches_of
@@ -37,8 +36,6 @@ class Terms:
     """The ports of the brokers; taps need none."""
     is_whole: bool
     """Whether the captures contain everything that was ever sent about their groups."""
-    hash_key: bytes | None = None
-    """The key for hashing ids and names in the result; None if they are to be readable."""
     part: int = PART
     """Exchanges after which a group's conversation may be cut."""
     stretch: int = STRETCH
@@ -56,7 +53,6 @@ def judge_captures(
     *,
     ports: Collection[int],
     is_whole: bool,
-    hashes_ids: bool,
     has_excerpts: bool = False,
     judge: Judge | None = None,
 ) -> JudgedCaptures:
@@ -68,7 +64,6 @@ def judge_captures(
         spec: the reference to compare them with.
         ports: the ports of the brokers.
         is_whole: whether the captures contain everything that was ever sent about their groups.
-        hashes_ids: whether ids and names are to be hashed in the result.
         has_excerpts: whether the conversations around findings are to be returned too.
         judge: the function that judges; `judge_here` by default.
 
@@ -76,14 +71,8 @@ def judge_captures(
         ReportError: a file does not exist.
         TraceError: no file can be judged.
     """
-    key = Hashing.new_key() if hashes_ids else None
-    terms = Terms(
-        spec=spec, ports=frozenset(ports), is_whole=is_whole, hash_key=key, has_excerpts=has_excerpts
-    )
-    judged = (judge or judge_here)(sources_of(paths), terms)
-    if key is not None:
-        judged.notes.hide(Hashing(key).hashed)
-    return judged
+    terms = Terms(spec=spec, ports=frozenset(ports), is_whole=is_whole, has_excerpts=has_excerpts)
+    return (judge or judge_here)(sources_of(paths), terms)
 
 
 def judge_here(sources: Sources, terms: Terms) -> JudgedCaptures:
@@ -178,9 +167,8 @@ class _GroupJudgement:
         self._breaks = [(at_ms, row.connection) for row in connections for at_ms in row.content[2]]
         self._slowest_ms = max((row.content[1] for row in connections), default=0.0)
         self._account = Account(conversation_id=CONVERSATION)
-        self._hashing = None if terms.hash_key is None else Hashing(terms.hash_key)
         self._replay = GroupReplay(group, terms.spec, self._account, is_whole=terms.is_whole)
-        self._excerpts = Excerpts(group=group, libraries=self._libraries, hashing=self._hashing)
+        self._excerpts = Excerpts(group=group, libraries=self._libraries)
         self._answered: Counter[Answered] = Counter()
         self._refusals: list[Refusal] = []
         self._blamed: Counter[ToBlame] = Counter()
@@ -239,10 +227,6 @@ class _GroupJudgement:
             each for each in exchanges if self._group in each.groups or each.fault or each.transactional_id
         ]
         refusals = list(self._blame.take_all(of_group))
-        if self._hashing is not None:
-            topics = self._facts.topics
-            others = (*self._replay.member_ids, *self._blame.names, *topics.topics, *topics.topic_names)
-            refusals = self._hashing.hide(account, known, refusals, exchanges, others)
         self._blamed.update(each.party for each in refusals)
         self._refusals += refusals[: FINDINGS_OF_GROUP_MAX - len(self._refusals)]
         if self._terms.has_excerpts:
@@ -259,7 +243,7 @@ class _GroupJudgement:
         libraries = self._libraries
         findings = (replace(each, client=libraries.get(each.connection, "")) for each in replayed.findings)
         return JudgedGroup(
-            group=self._group if self._hashing is None else self._hashing.hashed(self._group),
+            group=self._group,
             clients=tuple(sorted({each for each in libraries.values() if each})),
             replayed=replace(replayed, findings=tuple(findings)),
             exchanges=self._place - self._counted_from,

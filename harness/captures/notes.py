@@ -1,7 +1,7 @@
 """What people should know about a capture beside its findings."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Final
 
@@ -63,10 +63,6 @@ class Notes:
         """Count a packet of a connection to none of the given ports."""
         if port in self.other_ports or len(self.other_ports) < _PORTS_NOTED_MAX:
             self.other_ports[port] += 1
-
-    def hide(self, hashed: Callable[[str], str]) -> None:
-        """Replace the names of clients."""
-        self.malformed = [(name, hashed(client), api) for name, client, api in self.malformed]
 
     def add(self, other: "Notes") -> None:
         """Add the notes about another part of the input."""

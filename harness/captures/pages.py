@@ -17,7 +17,7 @@ from harness.replay.unexplained import GIVEN_UP
 from harness.report.model.conversation import lone_conversation_data, steps_without_script
 from harness.report.model.field_rows import readable
 from harness.report.model.phrases import address
-from harness.report.model.run_data import PageLimit, Run, shortened
+from harness.report.model.run_data import PageLimit, shortened
 from harness.report.site.answers_page import VIEW as COVERAGE
 from harness.report.site.answers_page import write_answers
 from harness.report.site.pages import NavItem, Site
@@ -65,8 +65,6 @@ class Given:
     """The given properties of the brokers' configuration."""
     is_newest: bool
     """Whether the newest profile is used because none was named."""
-    beside: Run | None
-    """A run whose scenarios are shown beside the captures on the coverage page."""
 
 
 def write_pages(out: Path, judged: JudgedCaptures, spec: ReferenceProfile, given: Given) -> Path:
@@ -86,7 +84,7 @@ def write_pages(out: Path, judged: JudgedCaptures, spec: ReferenceProfile, given
     patterns = {each.signature: each for each in patterns_of(judged.groups)}
     excerpts = _in_order(judged.groups, patterns)
     addresses = {_key(each.finding): address(_document(place)) for place, each in enumerate(excerpts, 1)}
-    write_answers(site, judged.answered, given.beside, where="captures")
+    write_answers(site, judged.answered, None, where="captures")
     _write_findings(site, excerpts, addresses, patterns, spec.profile.name)
     findings = [finding for group in judged.groups for finding in group.replayed.findings]
     findings.sort(key=lambda each: not addresses.get(_key(each)))

@@ -25,7 +25,6 @@ from harness.invariants.stored import check_run
 from harness.orchestration.plan import PlanError, parse_properties
 from harness.replay import ReferenceProfile, Replayed
 from harness.replay.replay import keep
-from harness.report.model.run_data import Run
 from harness.results.status import ExitCode, worst
 from harness.results.stored_data import open_folder, run_kind
 from harness.spark.master import SparkError, why_no_spark
@@ -71,15 +70,9 @@ _WHOLE = typer.Option(
     help="The captures have everything ever sent about these groups: compare from the start. "
     "Runs of `clients` always do.",
 )
-_HASH_IDS = typer.Option(
-    "--hash-ids", help="Hash groups, members, clients and topics in all that is printed and written."
-)
 _JSON = typer.Option("--json", help="A file to write the results to.", dir_okay=False)
 _OUT = typer.Option(
     "--out", help="A folder to write pages to: a summary, and a page for each finding.", file_okay=False
-)
-_BESIDE = typer.Option(
-    "--beside", help="A run whose scenarios stand beside the captures on the coverage page of `--out`."
 )
 _FAIL_ON = typer.Option("--fail-on", help="End with exit code 1 also if a client is to blame for a refusal.")
 _MASTER = typer.Option(help="Judge on Spark, at this master: `local[4]`, `spark://…`; else in this process.")
@@ -130,15 +123,13 @@ def judge(
     broker_property: Annotated[list[str] | None, _PROPERTY] = None,
     broker_config: Annotated[Path | None, _BROKER_CONFIG] = None,
     whole: Annotated[bool, _WHOLE] = False,
-    hash_ids: Annotated[bool, _HASH_IDS] = False,
     json_file: Annotated[Path | None, _JSON] = None,
     out: Annotated[Path | None, _OUT] = None,
-    beside: Annotated[Path | None, _BESIDE] = None,
     fail_on: Annotated[FailOn | None, _FAIL_ON] = None,
     spark_master: Annotated[str | None, _MASTER] = None,
 ) -> ExitCode:
     """Compare the answers in recordings with the reference, check runs' invariants, and name causes."""
-    run = _run_beside(beside, out)
+    _refuse_unrelated(out)
     folders = [_opened(each) for each in captures if lexists(each / "run.json")]
     recorded = [each for each in captures if not _is_scripted(each)]
     given = parse_properties(broker_property or [])
@@ -151,7 +142,6 @@ def judge(
             compared.spec,
             ports=frozenset(port or [DEFAULT_PORT]),
             is_whole=whole or recording.is_whole,
-            hashes_ids=hash_ids,
             has_excerpts=out is not None,
             judge=_judge_at(spark_master),
         )
@@ -162,7 +152,7 @@ def judge(
     _write(found, json_file, out)
     for each in found if out is not None else ():
         files, properties = each.recording.files, each.compared.properties
-        subject = Given(files, properties, is_newest=each.compared.is_newest, beside=run)
+        subject = Given(files, properties, is_newest=each.compared.is_newest)
         assert out is not None
         pages = out if len(found) == 1 else out / each.name
         writer.say(f"Pages: {write_pages(pages, each.judged, each.compared.spec, subject)}")
@@ -249,15 +239,12 @@ def exit_code(replayed: Sequence[Replayed]) -> ExitCode:
     return ExitCode.EXPECTED if any(each.compared for each in replayed) else ExitCode.NOTHING_RAN
 
 
-def _run_beside(beside: Path | None, out: Path | None) -> Run | None:
-    """Read the run to show beside the captures; refuse an output folder with unrelated files."""
-    if out is None and beside is not None:
-        raise PlanError("--beside has no effect without --out")
+def _refuse_unrelated(out: Path | None) -> None:
+    """Refuse an output folder with unrelated files."""
     if out is not None and out.is_dir() and any(out.iterdir()) and not (out / _IN_PAGES).is_file():
         raise PlanError(
             f"{out}: this folder has files that are no pages of `judge`; name an empty or new one"
         )
-    return None if beside is None else Run.load(open_folder(beside, RunKind.SUITES).path)
 
 
 def _judge_at(spark_master: str | None) -> Judge:

@@ -156,14 +156,6 @@ class Blame:
     _repeats: dict[tuple[str, str, str], tuple[str, int]] = field(default_factory=dict)
     """By connection, API and member, the last error and how often it came in a row."""
 
-    @property
-    def names(self) -> Iterator[str]:
-        """The ids and the clients that a sentence may name, though an exchange of long before had them."""
-        yield from self._unused.values()
-        for member_id, member in self._members.items():
-            yield from (member_id, member.client, member.left_by)
-        yield from (client for joins in self._instances.values() for _, _, client, _ in joins)
-
     def take_all(self, exchanges: Sequence[Exchange]) -> Iterator[Refusal]:
         """Process exchanges whose requests and answers are all known, in the order of their times."""
         happened = [(each.asked_ms, 0, place) for place, each in enumerate(exchanges)]

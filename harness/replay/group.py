@@ -123,11 +123,6 @@ class GroupReplay:
         """Begin with a group whose state is known, in a coordinator that continues."""
         self._start = seed
 
-    @property
-    def member_ids(self) -> frozenset[str]:
-        """The members that are known from the last part."""
-        return self._past.member_ids
-
     def take(
         self, conversation: RecordedConversation, gaps: Sequence[Gap] = (), *, end_ms: float = inf
     ) -> None:

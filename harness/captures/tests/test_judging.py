@@ -1,13 +1,11 @@
 """Captures of what the reference answers agree with it, however they are cut; a lie in one is found."""
 
-from collections import Counter
 from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
 from harness.captures import JudgedCaptures, judge_captures
-from harness.captures.hashing import Hashing
 from harness.captures.tests.made_captures import (
     LINKS,
     PORT,
@@ -18,7 +16,6 @@ from harness.captures.tests.made_captures import (
     write_pcap,
 )
 from harness.replay import specification
-from harness.replay.group import Account
 from harness.tests.replayed import GROUP, Recording, two_members
 from harness.tests.replayed_shares import OFFSETS, shared
 from harness.tests.replayed_streams import handed_over
@@ -29,9 +26,9 @@ def recording() -> Recording:
     return two_members()
 
 
-def judged(recording: Recording, path: Path, *, whole: bool = True, hashed: bool = False) -> JudgedCaptures:
+def judged(recording: Recording, path: Path, *, whole: bool = True) -> JudgedCaptures:
     spec = specification(recording.profile, recording.config)
-    return judge_captures([path], spec, ports={PORT}, is_whole=whole, hashes_ids=hashed)
+    return judge_captures([path], spec, ports={PORT}, is_whole=whole)
 
 
 def agrees(recording: Recording, found: JudgedCaptures) -> None:
@@ -169,26 +166,3 @@ def test_a_capture_may_begin_in_the_middle_of_a_frame(recording: Recording, tmp_
     assert group.replayed.findings == ()
     assert group.replayed.compared > 0
     assert sum(found.notes.skipped.values()) > 0
-
-
-def test_why_nothing_was_compared_is_hashed_without_a_finding_too() -> None:
-    account = Account(conversation_id="g", not_compared=Counter({"after ana-1 had left": 2}))
-
-    Hashing(b"key").hide(account, 0, [], [], ["ana-1"])
-
-    ((why, count),) = account.not_compared.items()
-    assert (why[:7], why[-9:], count) == ("after #", " had left", 2)
-
-
-def test_nobody_can_read_hashed_ids(recording: Recording, tmp_path: Path) -> None:
-    position = recording.position("JoinGroup", -1)
-    forged = with_forged(recording.events, position, {"leader": "somebody-else"})
-    path = write_pcap(tmp_path / "c.pcap", wire_of(forged).sent)
-    (plain,) = judged(recording, path).groups
-
-    (group,) = judged(recording, path, hashed=True).groups
-
-    assert len(group.replayed.findings) == len(plain.replayed.findings) > 0
-    assert "somebody-else" in repr(plain)
-    for name in (GROUP, "ana", "bob", "orders", "somebody-else"):
-        assert name not in repr(group)

@@ -1,6 +1,5 @@
 """The pages about judged captures: both answers of a finding, what was said around it, who notices what."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,7 @@ from harness.tests.browser import browser
 from harness.tests.in_process import CommandLine
 from harness.tests.replayed import two_members
 from harness.tests.report_hostile import HOSTILE
-from harness.tests.report_run import SCALA, Act, MadeUpRun, judgement, summary
-from harness.tests.site_reading import document_of, documents_of, view_of, views_of
+from harness.tests.site_reading import documents_of, view_of, views_of
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
@@ -93,45 +91,6 @@ def test_a_browser_shows_the_conversation_and_runs_nothing_of_the_capture(site: 
     assert errors == []
 
 
-def test_nobody_can_read_hashed_ids_on_pages(
-    capture: Path, tmp_path: Path, kafka_conformance: CommandLine
-) -> None:
-    out = tmp_path / "site"
-
-    kafka_conformance("judge", capture, *OPTIONS, "--hash-ids", "--out", out)
-
-    files = {each: each.read_text() for each in out.rglob("*") if each.is_file()}
-    assert len(files) >= 6
-    shown = views_of(out) | {name: json.dumps(document_of(out, name)) for name in documents_of(out)}
-    for each, text in (files | shown).items():
-        for name in ("readers", "ana-", "bob-", '"ana"', "orders", b"orders".hex(), b"ana".hex()):
-            assert name not in text, each
-
-
-def test_the_coverage_of_a_capture_stands_beside_that_of_a_run(
-    capture: Path, tmp_path: Path, kafka_conformance: CommandLine
-) -> None:
-    run = MadeUpRun(summaries=[summary(SCALA)])
-    answers = (("Heartbeat", "NONE"), ("Heartbeat", "ILLEGAL_GENERATION"), ("Metadata", "NONE"))
-    acts = [
-        Act(step=step, actor="ana", kind="response", api=api, version=3, content={"error_code": code})
-        for step, (api, code) in enumerate(answers)
-    ]
-    run.add(judgement("classic/heartbeat/works", SCALA), acts)
-    folder = run.write(tmp_path / "run")
-    out = tmp_path / "site"
-
-    kafka_conformance("judge", capture, *OPTIONS, "--out", out, "--beside", folder)
-
-    page = view_of(out, "coverage")
-    alone, both, missing = (part.partition("</details>")[0] for part in page.split("<details")[1:])
-    assert "UNKNOWN_MEMBER_ID" in alone
-    assert "OffsetCommit" in alone
-    assert "<code>NONE</code>" in both
-    assert "ILLEGAL_GENERATION" in missing
-    assert "Metadata" not in missing
-
-
 def test_a_folder_with_other_files_is_left_alone(
     capture: Path, tmp_path: Path, kafka_conformance: CommandLine
 ) -> None:
@@ -142,4 +101,3 @@ def test_a_folder_with_other_files_is_left_alone(
 
     assert code == ExitCode.USAGE
     assert (tmp_path / "mine" / "findings" / "thesis.txt").exists()
-    assert kafka_conformance("judge", capture, *OPTIONS, "--beside", tmp_path) == ExitCode.USAGE

@@ -34,7 +34,7 @@ def recording() -> Recording:
 
 
 def judged(*paths: Path, port: int = PORT) -> JudgedCaptures:
-    return judge_captures(paths, specification("3.9", {}), ports={port}, is_whole=True, hashes_ids=False)
+    return judge_captures(paths, specification("3.9", {}), ports={port}, is_whole=True)
 
 
 def compared(found: JudgedCaptures) -> int:

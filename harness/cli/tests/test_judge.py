@@ -94,17 +94,6 @@ def test_a_lie_is_printed_and_written(tmp_path: Path, kafka_conformance: Command
     assert [each["field"] for each in group["findings"]] == ["error_code"]
 
 
-def test_hashed_ids_are_printed_and_written_nowhere(tmp_path: Path, kafka_conformance: CommandLine) -> None:
-    written = tmp_path / "judged.json"
-
-    code = kafka_conformance("judge", lying(tmp_path), *OPTIONS, "--hash-ids", "--json", written)
-
-    assert code == ExitCode.UNEXPECTED
-    for text in (kafka_conformance.out, written.read_text()):
-        assert "error_code" in text
-        assert not any(name in text for name in ("readers", "ana", "bob", "orders"))
-
-
 def test_a_truncated_capture_is_judged_and_ends_as_damage(
     tmp_path: Path, kafka_conformance: CommandLine
 ) -> None:
