@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from harness.captures.excerpts import (
     OF_GROUP_MAX,
@@ -16,9 +17,11 @@ from harness.captures.excerpts import (
 from harness.captures.notes import Notes
 from harness.invariants.blame import Refusal, ToBlame
 from harness.replay.group import FINDINGS_OF_GROUP_MAX
-from harness.report.site.answers_page import Answered
 from harness.results.client_impact import consequence
 from harness.results.replay_results import Replayed, ReplayFinding, total
+
+Answered: TypeAlias = tuple[str, int, str]
+"""An API, its version, and an error code of its answer: the top-level code, or else one within it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from harness.captures.excerpts import Excerpts, PageRoom
 from harness.captures.facts import Facts, facts_of
-from harness.captures.judged import JudgedCaptures, JudgedGroup, joined
+from harness.captures.judged import Answered, JudgedCaptures, JudgedGroup, joined
 from harness.captures.notes import Notes
 from harness.captures.parts import PART, STRETCH, Start, parts_of, stretches_of
 from harness.captures.rows import Row, RowKind, exchange_of, in_order
@@ -21,7 +21,7 @@ from harness.replay import ReferenceProfile
 from harness.replay.gaps import Gap
 from harness.replay.group import FINDINGS_OF_GROUP_MAX, Account, GroupReplay
 from harness.replay.history import conversation_of
-from harness.report.site.answers_page import Answered, answered
+from harness.report.model.conversation import codes_in
 
 DEFAULT_PORT: Final = 9092
 
@@ -255,7 +255,10 @@ class _GroupJudgement:
 
 
 def _answered(exchange: Exchange) -> Iterator[Answered]:
-    return answered(exchange.api, exchange.api_version, exchange.response)
+    """Yield what an answer counts as: its own error code, or else each distinct one within it."""
+    own = exchange.response.get("error_code")
+    for code in (own,) if isinstance(own, str) else dict.fromkeys(codes_in(exchange.response)):
+        yield exchange.api, exchange.api_version, code
 
 
 def split(rows: Iterable[Row]) -> tuple[list[Row], Iterator[Row]]:

@@ -8,18 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from harness.apis.descriptor import OF_GROUP_COORDINATOR
+from harness.apis.table import descriptor
 from harness.captures.excerpts import BROKER, IN_WORDS, Excerpt, likeness, signature_of
-from harness.captures.judged import JudgedCaptures, JudgedGroup, Pattern, patterns_of
+from harness.captures.judged import Answered, JudgedCaptures, JudgedGroup, Pattern, patterns_of
 from harness.diff.model import Difference
 from harness.diff.raw_difference import field_class
 from harness.replay import ReferenceProfile
 from harness.replay.unexplained import GIVEN_UP
 from harness.report.model.conversation import lone_conversation_data, steps_without_script
+from harness.report.model.coverage import heat_tables
 from harness.report.model.field_rows import readable
 from harness.report.model.phrases import address
-from harness.report.model.run_data import PageLimit, shortened
-from harness.report.site.answers_page import VIEW as COVERAGE
-from harness.report.site.answers_page import write_answers
+from harness.report.model.run_data import ErrorCodeCount, PageLimit, shortened
 from harness.report.site.pages import NavItem, Site
 from harness.results.replay_results import ReplayFinding
 from harness.trace.canonical import Json
@@ -27,7 +28,8 @@ from harness.trace.events import EventKind
 from harness.verdict import DifferenceClass
 
 _JUDGED: Final = "judged"
-_NAVIGATION: Final = (NavItem(view=_JUDGED, name="Judged"), NavItem(view=COVERAGE, name="Coverage"))
+_COVERAGE: Final = "coverage"
+_NAVIGATION: Final = (NavItem(view=_JUDGED, name="Judged"), NavItem(view=_COVERAGE, name="Coverage"))
 _ROWS_MAX: Final = 500
 _FILES_SHOWN: Final = 10
 
@@ -84,7 +86,7 @@ def write_pages(out: Path, judged: JudgedCaptures, spec: ReferenceProfile, given
     patterns = {each.signature: each for each in patterns_of(judged.groups)}
     excerpts = _in_order(judged.groups, patterns)
     addresses = {_key(each.finding): address(_document(place)) for place, each in enumerate(excerpts, 1)}
-    write_answers(site, judged.answered, None, where="captures")
+    _write_coverage(site, judged.answered)
     _write_findings(site, excerpts, addresses, patterns, spec.profile.name)
     findings = [finding for group in judged.groups for finding in group.replayed.findings]
     findings.sort(key=lambda each: not addresses.get(_key(each)))
@@ -104,6 +106,16 @@ def write_pages(out: Path, judged: JudgedCaptures, spec: ReferenceProfile, given
         **_counts(judged),
     )
     return site.finish()
+
+
+def _write_coverage(site: Site, answered: Mapping[Answered, int]) -> None:
+    """Write the view of answers by API, version and error code."""
+    counts = [
+        ErrorCodeCount(target="captures", api=api, api_version=version, error_code=code, response_count=count)
+        for (api, version, code), count in answered.items()
+    ]
+    about_groups = sum(descriptor(api).subject in OF_GROUP_COORDINATOR for api, _, _ in answered)
+    site.view(_COVERAGE, "answers.html.j2", combination_count=about_groups, heat=heat_tables(counts))
 
 
 def _document(place: int) -> str:
