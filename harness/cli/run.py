@@ -45,9 +45,10 @@ from harness.orchestration.run import CompletedRun, orchestrate, timed
 from harness.orchestration.run import report as make_report
 from harness.orchestration.versions import found_newer, judged_as_older
 from harness.report.allure.pages import AllureLevel
-from harness.report.exports.comparison import print_changes, write_changes
+from harness.report.exports.comparison import print_comparison, write_versions
 from harness.report.exports.terminal import print_summary, rate_lines
 from harness.report.model.cause_groups import has_verdict
+from harness.report.model.changes import versions
 from harness.report.model.clients import brief_text
 from harness.report.model.run_data import Run
 from harness.results.client_results import clients_folder, keep_expectations, load_clients
@@ -349,9 +350,10 @@ def _further(
     """Yield what a run has to say besides its summary."""
     folder = completed.folder.path
     if shows_changes:
-        written = write_changes(folder)
-        yield from writer.lines_of(lambda console: print_changes(folder, console))
-        yield f"What changes: {written}"
+        run = Run.load(folder)
+        for comparison in versions(run):
+            yield from writer.lines_of(partial(print_comparison, comparison))
+        yield f"What changes: {write_versions(run)}"
     yield from _client_lines(folder)
     if plan.repeat > 1:
         yield from rate_lines(completed.checked)

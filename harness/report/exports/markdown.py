@@ -24,7 +24,7 @@ from harness.report.model.cause_groups import (
     losses,
     verdict_line,
 )
-from harness.report.model.changes import Changes
+from harness.report.model.changes import versions
 from harness.report.model.clients import (
     ClientAttention,
     account,
@@ -251,7 +251,7 @@ _OUTCOMES: Final = (
 def write_summary(run: Run) -> Path:
     """Write the summary of a run, and return the file."""
     blocks = [_of_cause(run, group) for group in cause_groups(run, has_lost=False)]
-    blocks += ["\n".join(("", *in_brief(step.comparison))) for step in Changes.of(run).by_step()]
+    blocks += [in_brief(each) for each in versions(run) if each.changes]
     if run.clients is not None:
         table, *scripts = _of_clients(run.clients)
         blocks += [f"\n## Clients\n\n{table}", *scripts]

@@ -1,14 +1,13 @@
-"""Changes from one target of a run to the next, row by row, as pages and files show them."""
+"""What a comparison says to clients, row by row, and the comparisons between a run's own targets."""
 
 import re
-import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-from harness.diff.model import Attribution, Judgement
+from harness.diff.model import Attribution
 from harness.diff.target_pattern import is_reference
 from harness.report.model.comparison import (
     ADVERTISED,
@@ -17,11 +16,9 @@ from harness.report.model.comparison import (
     ClientChange,
     ComparedTarget,
     Comparison,
-    change_of,
-    compared,
+    changes,
 )
-from harness.report.model.field_rows import readable
-from harness.report.model.phrases import PROGRAM, counted, links_in, place, property_options, shortened
+from harness.report.model.phrases import counted, links_in
 from harness.report.model.run_data import Run
 from harness.results.client_impact import (
     BEHAVIOURS,
@@ -33,21 +30,15 @@ from harness.results.client_impact import (
     outdated_clients,
     removals_between,
 )
-from harness.results.status import NEEDS_ATTENTION, status_of
 from harness.targets.base.interface import TargetError
 from harness.targets.reference.behaviours import ANOTHER_COORDINATOR, behaviour_sheet, changes_with
 from harness.targets.reference.profile import kafka_defaults
 from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import COORDINATOR
-from harness.trace.events import EventKind
 from harness.trace.files import RunFolder, read_records
-from harness.verdict import COMPARABLE, RIGHT, Expectation
 
-FIELD_COUNT_MAX: Final = 4
-"""The number of fields shown of one change; JSON has all."""
 NAME_COUNT_MAX: Final = 6
 """The number of scenarios named in a line; JSON has all."""
-_VALUE_LENGTH_MAX: Final = 160
 _WITH: Final = re.compile(r"\b([Ww])ith(out)? it,")
 """How a text about a behaviour begins what a release does that has it, or lacks it."""
 _EFFECTS: Final = tuple(Effect)
@@ -69,6 +60,12 @@ class ChangeRow:
     cause: str = ""
     changes: tuple[ClientChange, ...] = ()
     """The scenarios that show it; the first is the example."""
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """Whom it concerns, since when, and what to do, a line each."""
+        named = (("who", self.who), ("since", self.since), ("do", self.do))
+        return (*self.details, *(f"{name}: {text}" for name, text in named if text))
 
 
 def rows(comparison: Comparison) -> tuple[ChangeRow, ...]:
@@ -247,287 +244,74 @@ def status(comparison: Comparison, row: ChangeRow) -> str:
     return ", ".join(reported)
 
 
-def first_place(change: ClientChange) -> str:
-    """Return where a change first shows, in words."""
-    version = "" if change.api_version is None else f" v{change.api_version}"
-    return f"step {change.step}, {change.api}{version}"
+def versions(run: Run) -> tuple[Comparison, ...]:
+    """Compare the targets of a run, each with the one before it, or with the one that the run names for that.
 
-
-def contrast_lines(change: ClientChange) -> tuple[str, ...]:
-    """Return what changed, with one line for each field."""
-    if not change.fields:
-        was = _happening(change.before_kind, change.before_note)
-        return (f"{was} → {_happening(change.after_kind, change.after_note)}",)
-    reported = tuple(
-        f"{each.path}: {_value(each.before)} → {_value(each.after)}"
-        for each in change.fields[:FIELD_COUNT_MAX]
-    )
-    rest = len(change.fields) - FIELD_COUNT_MAX
-    return (*reported, f"and {counted(rest, 'more field')}") if rest > 0 else reported
-
-
-def _happening(kind: str | None, note: str | None) -> str:
-    if kind is None:
-        return "nothing, since the conversation had ended"
-    said = _HAPPENINGS.get(kind, kind)
-    return f"{said}: {shortened(note, _VALUE_LENGTH_MAX)}" if note and kind != EventKind.RESPONSE else said
-
-
-_HAPPENINGS: Final = {
-    EventKind.RESPONSE.value: "an answer",
-    EventKind.CLOSED.value: "the connection closed",
-    EventKind.MALFORMED.value: "an answer that cannot be read",
-    EventKind.NO_ANSWER.value: "no answer",
-    EventKind.SILENCE.value: "no answer yet",
-}
-
-
-def _value(text: str) -> str:
-    return shortened(readable(text), _VALUE_LENGTH_MAX)
-
-
-def reproduction_of(comparison: Comparison, scenario_id: str) -> str:
-    """Return a command line that runs a scenario on both sides again."""
-    targets = tuple(word for spec in comparison.specs for word in ("--target", spec))
-    properties = property_options([comparison.added.get(scenario_id, {})])
-    return shlex.join((PROGRAM, "run", *targets, *properties, scenario_id))
-
-
-_BY_PROFILES: Final = "each matches its release; no single named behaviour explains the change"
-_ADVERTISED: Final = "each advertises the versions that its release serves"
-_Causes: TypeAlias = Mapping[tuple[str, str | None, str | None], set[tuple[str, str]]]
-"""Behaviours, and where Kafka decides them, by scenario and pair of references."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """A scenario that two neighbouring targets answer differently.
-
-    Neighbours are consecutive targets in the order in which the run names them, leaving out references and
-    targets on which the scenario could not run.
+    References in process, and targets on which nothing ran, are left out.
     """
-
-    from_target: str
-    to_target: str
-    seen: ClientChange
-    """The first answers that differ."""
-    is_explained: bool
-    """Whether each of the two targets does as its oracle does, or as an expectation entry lists."""
-    reproduction: str
-    """A command line that reproduces the change."""
-
-    @property
-    def scenario_id(self) -> str:
-        """The scenario."""
-        return self.seen.scenario_id
-
-    @property
-    def place(self) -> str:
-        """Where the change first shows, e.g. `step 8, Heartbeat v4`."""
-        return first_place(self.seen)
-
-    @property
-    def contrasts(self) -> tuple[str, ...]:
-        """One line for each field, with its values before and after."""
-        return contrast_lines(self.seen)
-
-    @property
-    def causes(self) -> tuple[str, ...]:
-        """The named behaviours, each with its source; one phrase if there are none."""
-        if not self.is_explained:
-            before, after = self.seen.before_outcome, self.seen.after_outcome
-            return (f"unexplained: {self.from_target} {before}, {self.to_target} {after}",)
-        named = zip(self.seen.behaviours, self.seen.sources, strict=True)
-        reported = tuple(f"{name} ({source})" for name, source in named)
-        return reported or (_ADVERTISED if self.seen.api == "ApiVersions" else _BY_PROFILES,)
-
-    @property
-    def explanation(self) -> str:
-        """The named behaviours with their sources, or why there are none."""
-        return ", ".join(self.causes)
+    named = [ComparedTarget(run=run, target=each) for each in run.header.targets if each in run.by_target]
+    measured = [(found.target, each) for each in named if (found := run.measure_of(each.target))]
+    if measured:
+        return tuple(_named(ComparedTarget(run=run, target=name), each) for name, each in measured)
+    sides = [each for each in named if each.ran and not is_reference(each.summary.spec)]
+    known = _attributed(RunFolder(run.directory))
+    return tuple(_with_causes(_named(*pair), *pair, known) for pair in pairwise(sides))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VersionChange:
-    """A difference between one target and the target that all others are compared with."""
-
-    judgement: Judgement
-    place: str
-    reported: str
-    """What was expected and what came, or why the conversation broke off."""
-    reproduction: str
-    """A command line that reproduces the difference."""
+def _named(before: ComparedTarget, after: ComparedTarget) -> Comparison:
+    """Compare two targets of one run, which the targets' names tell apart."""
+    return replace(changes(before, after), before=before.target, after=after.target)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VersionStep:
-    """The changes from one target to the next."""
-
-    from_target: str
-    to_target: str
-    changes: tuple[Change, ...]
-    comparison: Comparison
-
-    @property
-    def rows(self) -> tuple[ChangeRow, ...]:
-        """What changes for clients, the worst effect first."""
-        return rows(self.comparison)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What is new, which defaults differ, and what could not be compared."""
-        return tuple(notes(self.comparison))
-
-    @property
-    def unexplained(self) -> int:
-        """The number of unexplained changes."""
-        return sum(not change.is_explained for change in self.changes)
-
-    @property
-    def causes(self) -> Mapping[str, int]:
-        """The number of changes with each explanation, the most frequent first; a change may have several."""
-        reported = Counter(cause for change in self.changes for cause in change.causes)
-        return dict(reported.most_common())
+_Attributed: TypeAlias = Mapping[tuple[str, str | None, str | None], Mapping[str, str]]
+"""Behaviours, with the places where Kafka decides them, by scenario and pair of references."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
-    """All changes of a run, in the order of scenarios and, within one, of targets."""
-
-    run: Run
-    targets: Mapping[str, ComparedTarget]
-    """By name, but for references."""
-    changes: tuple[Change, ...]
-    against: str | None
-    """Name of the target that all others are compared with; None if each has its own reference."""
-    findings: tuple[VersionChange, ...]
-    """The differences from that target, by scenario; none if there is no such target."""
-
-    @classmethod
-    def of(cls, run: Run) -> "Changes":
-        """Return the changes of a run in words."""
-        measured = {each.target: run.measure_of(each.target) for each in run.targets}
-        targets = _compared_targets(run)
-        return cls(
-            run=run,
-            targets=targets,
-            changes=tuple(_changes(run, targets)),
-            against=next((measure.target for measure in measured.values() if measure), None),
-            findings=tuple(
-                _finding(run, each)
-                for each in run.judgements
-                if measured[each.target]
-                and (run.first_difference(each) or status_of(each) in NEEDS_ATTENTION)
-            ),
-        )
-
-    @property
-    def unexplained(self) -> tuple[Change, ...]:
-        """The changes in which at least one side does not behave as expected."""
-        return tuple(change for change in self.changes if not change.is_explained)
-
-    def by_scenario(self) -> Mapping[str, Sequence[Change]]:
-        """Group the changes by scenario."""
-        found: dict[str, list[Change]] = defaultdict(list)
-        for change in self.changes:
-            found[change.scenario_id].append(change)
-        return found
-
-    def by_step(self) -> tuple["VersionStep", ...]:
-        """Group the changes by step from one target to the next."""
-        order = {target: index for index, target in enumerate(self.run.header.targets)}
-        found: dict[tuple[str, str], list[Change]] = defaultdict(list)
-        for change in self.changes:
-            found[change.from_target, change.to_target].append(change)
-        pairs = sorted(found, key=lambda pair: (order.get(pair[1], -1), order.get(pair[0], -1)))
-        return tuple(
-            VersionStep(
-                from_target=pair[0],
-                to_target=pair[1],
-                changes=tuple(found[pair]),
-                comparison=self._comparison(pair, found[pair]),
-            )
-            for pair in pairs
-        )
-
-    def _comparison(self, pair: tuple[str, str], found: Sequence[Change]) -> Comparison:
-        one, other = (self.targets[name] for name in pair)
-        same_count = len(one.ran & other.ran) - len(found)
-        seen = [change.seen for change in found]
-        made = compared(one, other, seen, common=self.run.scripts, same_count=same_count)
-        return replace(made, before=pair[0], after=pair[1], is_explained=True)
-
-    def by_cause(self) -> Mapping[str, Sequence[int]]:
-        """Count the changes of each cause for each step of `by_step`, the most frequent cause first."""
-        steps = [step.causes for step in self.by_step()]
-        found = {name: [causes.get(name, 0) for causes in steps] for causes in steps for name in causes}
-        return dict(sorted(found.items(), key=lambda each: -sum(each[1])))
-
-    @property
-    def sentence(self) -> str:
-        """One sentence on how much changed."""
-        unexplained = len(self.unexplained)
-        return (
-            f"{len(self.by_scenario())} of {len(self.run.scripts)} scenarios changed with some version, "
-            f"{len(self.changes)} {'change' if len(self.changes) == 1 else 'changes'} in all, "
-            f"{unexplained or 'none'} of them unexplained."
-        )
-
-    def known_as(self, scenario_id: str) -> str:
-        """Return the KAFKA-numbers and KIPs that a scenario is about; empty if there are none."""
-        script = self.run.scripts.get(scenario_id)
-        return ", ".join(links_in(f"{script.source} {script.title} {script.notes}")) if script else ""
-
-
-def _compared_targets(run: Run) -> Mapping[str, ComparedTarget]:
-    """Return the targets in the order in which the run names them, but for references."""
-    return {
-        name: ComparedTarget(run=run, target=name)
-        for name in run.header.targets
-        if name in run.by_target and not is_reference(run.target(name).spec)
-    }
-
-
-def _changes(run: Run, targets: Mapping[str, ComparedTarget]) -> Iterator[Change]:
-    order, causes = list(targets), _causes(RunFolder(run.directory))
-    judged: dict[str, list[Judgement]] = defaultdict(list)
-    for each in run.judgements:
-        if each.target in targets and each.outcome in COMPARABLE and each.scenario_id in run.scripts:
-            judged[each.scenario_id].append(each)
-    for scenario_id, found in sorted(judged.items()):
-        for one, other in pairwise(sorted(found, key=lambda each: order.index(each.target))):
-            seen = change_of(run.scripts[scenario_id], targets[one.target], targets[other.target])
-            if seen is None:
-                continue
-            named = sorted(causes[scenario_id, one.oracle, other.oracle])
-            yield Change(
-                from_target=one.target,
-                to_target=other.target,
-                seen=replace(
-                    seen,
-                    behaviours=tuple(name for name, _ in named),
-                    sources=tuple(source for _, source in named),
-                ),
-                is_explained=all(
-                    each.outcome in RIGHT or each.expectation == Expectation.EXPECTED for each in (one, other)
-                ),
-                reproduction=run.repetition_of_change(one.target, other.target, scenario_id),
-            )
-
-
-def _causes(folder: RunFolder) -> _Causes:
-    found: dict[tuple[str, str | None, str | None], set[tuple[str, str]]] = defaultdict(set)
+def _attributed(folder: RunFolder) -> _Attributed:
+    found: dict[tuple[str, str | None, str | None], dict[str, str]] = defaultdict(dict)
     for each in read_records(Attribution, folder.attributions) if folder.attributions.exists() else ():
         named = zip(each.behaviours, each.sources, strict=True)
         found[each.scenario_id, each.from_oracle, each.to_oracle].update(named)
     return found
 
 
-def _finding(run: Run, judgement: Judgement) -> VersionChange:
-    difference = run.first_difference(judgement)
-    return VersionChange(
-        judgement=judgement,
-        place=place(difference) if difference else "",
-        reported=run.contrast(difference) if difference else judgement.reason,
-        reproduction=run.repetition(judgement),
+def _with_causes(
+    found: Comparison, before: ComparedTarget, after: ComparedTarget, known: _Attributed
+) -> Comparison:
+    oracles = before.summary.oracle, after.summary.oracle
+    named = {each.scenario_id: known.get((each.scenario_id, *oracles), {}) for each in found.changes}
+    return replace(
+        found,
+        is_explained=True,
+        changes=tuple(
+            replace(
+                each,
+                behaviours=tuple(sorted(named[each.scenario_id])),
+                sources=tuple(source for _, source in sorted(named[each.scenario_id].items())),
+            )
+            for each in found.changes
+        ),
     )
+
+
+def by_scenario(comparisons: Iterable[Comparison]) -> Mapping[str, Sequence[tuple[Comparison, ClientChange]]]:
+    """Group the changes of comparisons by scenario."""
+    found: dict[str, list[tuple[Comparison, ClientChange]]] = defaultdict(list)
+    for each in comparisons:
+        for change in each.changes:
+            found[change.scenario_id].append((each, change))
+    return found
+
+
+def by_cause(comparisons: Sequence[Comparison]) -> Mapping[str, Sequence[int]]:
+    """Count the changes of each cause in each comparison, the most frequent cause first."""
+    counts = [Counter(cause for change in each.changes for cause in change.causes) for each in comparisons]
+    found = {cause: [each[cause] for each in counts] for each in counts for cause in each}
+    return dict(sorted(found.items(), key=lambda each: -sum(each[1])))
+
+
+def how_much(comparisons: Sequence[Comparison]) -> str:
+    """Return one sentence on how much changed in all comparisons of a run; empty if nothing did."""
+    count = len(by_scenario(comparisons))
+    changed = sum(len(each.changes) for each in comparisons)
+    return f"{counted(count, 'scenario')} changed, {counted(changed, 'change')} in all." if count else ""

@@ -6,14 +6,15 @@ chance and both give a permitted answer, nothing has changed.
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
 from harness.diff.alignment import AnswerPosition, aligned, answers_by_position
 from harness.diff.model import Judgement, delta
 from harness.diff.raw_difference import is_within, leaf_text, unequal_leaves, unindexed
-from harness.report.model.phrases import links_in
+from harness.report.model.field_rows import readable
+from harness.report.model.phrases import counted, links_in, repetition, shortened
 from harness.report.model.run_data import Run, ScriptPage, TargetSummary
 from harness.results.client_impact import WAYS, Contrast, FieldChange, consequence, deviation
 from harness.results.status import ResultStatus, status_of
@@ -32,6 +33,9 @@ ADVERTISED: Final = "advertised versions"
 """The cause if each side advertises the API versions of its release."""
 FLAKY: Final = "flaky"
 """The cause if a side's result occurred once and not again: there need not be a change between releases."""
+FIELD_COUNT_MAX: Final = 4
+"""The number of fields shown of one change; JSON has all."""
+_VALUE_LENGTH_MAX: Final = 160
 _API_ROW: Final = re.compile(r"api_keys\[(\d+)\]")
 
 
@@ -152,6 +156,31 @@ class ClientChange:
         return named or UNKNOWN
 
     @property
+    def causes(self) -> tuple[str, ...]:
+        """The named behaviours, each with its source; the cause if there are none."""
+        named = zip(self.behaviours, self.sources, strict=True)
+        return tuple(f"{name} ({source})" for name, source in named) or (self.cause,)
+
+    @property
+    def place(self) -> str:
+        """Where the change first shows, e.g. `step 8, Heartbeat v4`."""
+        version = "" if self.api_version is None else f" v{self.api_version}"
+        return f"step {self.step}, {self.api}{version}"
+
+    @property
+    def contrasts(self) -> tuple[str, ...]:
+        """What changed, with one line for each field."""
+        if not self.fields:
+            was = _happening(self.before_kind, self.before_note)
+            return (f"{was} → {_happening(self.after_kind, self.after_note)}",)
+        reported = tuple(
+            f"{each.path}: {_value(each.before)} → {_value(each.after)}"
+            for each in self.fields[:FIELD_COUNT_MAX]
+        )
+        rest = len(self.fields) - FIELD_COUNT_MAX
+        return (*reported, f"and {counted(rest, 'more field')}") if rest > 0 else reported
+
+    @property
     def deviation(self) -> str:
         """The deviation in a few words."""
         return deviation(self.contrast)
@@ -161,6 +190,26 @@ class ClientChange:
         """What the changed answer means to a client, and how the coordinators differ if that is the cause."""
         way = WAYS.get(self.deviation, "") if self.named == (COORDINATOR,) else ""
         return f"{way} {consequence(self.contrast)}".strip()
+
+
+def _happening(kind: str | None, note: str | None) -> str:
+    if kind is None:
+        return "nothing, since the conversation had ended"
+    said = _HAPPENINGS.get(kind, kind)
+    return f"{said}: {shortened(note, _VALUE_LENGTH_MAX)}" if note and kind != EventKind.RESPONSE else said
+
+
+_HAPPENINGS: Final = {
+    EventKind.RESPONSE.value: "an answer",
+    EventKind.CLOSED.value: "the connection closed",
+    EventKind.MALFORMED.value: "an answer that cannot be read",
+    EventKind.NO_ANSWER.value: "no answer",
+    EventKind.SILENCE.value: "no answer yet",
+}
+
+
+def _value(text: str) -> str:
+    return shortened(readable(text), _VALUE_LENGTH_MAX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,10 +251,8 @@ class Comparison:
     """Named behaviours that the former has and the latter does not have."""
     api_ranges: tuple[Mapping[str, Sequence[int]], Mapping[str, Sequence[int]]] = ({}, {})
     """The least and the greatest version by API, as each side advertises them."""
-    specs: tuple[str, ...] = ()
-    """Specs of the targets on which a scenario reproduces the change."""
-    added: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """By scenario id: properties that brokers had in either run but the scenario did not ask for."""
+    again: Mapping[str, str] = field(default_factory=dict)
+    """By scenario id: a command line that shows the change again."""
 
 
 def changes(before: ComparedTarget, after: ComparedTarget) -> Comparison:
@@ -215,60 +262,36 @@ def changes(before: ComparedTarget, after: ComparedTarget) -> Comparison:
     rewritten = {name for name in common if before.run.sources[name] != after.run.sources[name]}
     both = [name for name in scripts if name in (before.ran & after.ran & common) - rewritten]
     found = [change for name in both if (change := change_of(scripts[name], before, after)) is not None]
-    is_judgement = is_measure_of(before, after)
-    return replace(
-        compared(before, after, found, common=common, same_count=len(both) - len(found)),
-        only_after=tuple(sorted(after.ran - common)),
-        only_before=tuple(sorted(before.ran - common)),
-        rewritten=tuple(sorted(rewritten)),
-        is_judgement=is_judgement,
-        specs=tuple(
-            dict.fromkeys(side.summary.spec for side in ((after,) if is_judgement else (before, after)))
-        ),
-        added=_added(before, after),
-    )
-
-
-def compared(
-    before: ComparedTarget,
-    after: ComparedTarget,
-    found: Sequence[ClientChange],
-    *,
-    common: Collection[str],
-    same_count: int,
-) -> Comparison:
-    """Return the comparison of two sides whose changes are known.
-
-    Args:
-        before: the former side.
-        after: the latter side.
-        found: the changes.
-        common: the scenarios of both.
-        same_count: how many of these both answer alike.
-    """
     return Comparison(
         before=before.label,
         after=after.label,
         profiles=(before.summary.profile, after.summary.profile),
         changes=tuple(sorted(found, key=lambda change: (change.api, change.scenario_id))),
-        same_count=same_count,
+        same_count=len(both) - len(found),
         newly_run=_left_out((after.ran - before.ran).intersection(common), before),
         run_no_more=_left_out((before.ran - after.ran).intersection(common), after),
+        only_after=tuple(sorted(after.ran - common)),
+        only_before=tuple(sorted(before.ran - common)),
+        rewritten=tuple(sorted(rewritten)),
+        is_judgement=is_measure_of(before, after),
         gained=after.behaviours - before.behaviours,
         lost=before.behaviours - after.behaviours,
         api_ranges=(before.api_ranges, after.api_ranges),
-        specs=(before.summary.spec, after.summary.spec),
+        again={each.scenario_id: _again(each.scenario_id, before, after) for each in found},
     )
 
 
-def _added(before: ComparedTarget, after: ComparedTarget) -> Mapping[str, Mapping[str, str]]:
-    """Return, by scenario id, properties that brokers of either side had but the scenario did not ask for."""
-    found: dict[str, dict[str, str]] = {}
-    for side in (before, after):
-        for (target, scenario_id), added in side.run.added.items():
-            if target == side.target:
-                found.setdefault(scenario_id, {}).update(added)
-    return found
+def _again(scenario_id: str, before: ComparedTarget, after: ComparedTarget) -> str:
+    """Return a command line that runs a scenario on both sides again; of a measure, only on the other."""
+    sides = (after,) if is_measure_of(before, after) else (before, after)
+    measure = after.run.measure_of(after.target)
+    return repetition(
+        [each.summary for each in sides],
+        scenario_id,
+        command=after.run.header.command,
+        added=[each.run.added.get((each.target, scenario_id), {}) for each in sides],
+        against=None if measure is None else measure.spec,
+    )
 
 
 def is_measure_of(before: ComparedTarget, after: ComparedTarget) -> bool:

@@ -274,11 +274,6 @@ VALUE_LENGTH_MAX: Final = 400
 """Longer values are cut when shown in a line; the page of the scenario has them in full."""
 
 
-def _reproduction_line(spec: str, scenario_id: str, *, profile: str | None, given: Sequence[str]) -> str:
-    choice = () if profile is None else ("--profile", profile)
-    return shlex.join((PROGRAM, "run", "--target", spec, *choice, *given, scenario_id))
-
-
 _PASSED_ON: Final = {
     "--suites": "--suites",
     "--expect": "--expect",
@@ -394,14 +389,17 @@ def repetition(
         against: spec of the target to compare with instead of the reference of the targets' profile.
     """
     given = (*given_options(command), *property_options(added))
-    if against is not None or len(targets) > 1:
+    if against is not None:
         return comparison_line([each.spec for each in targets], scenario_id, against=against, given=given)
-    (target,) = targets
-    is_in_spec = target.oracle is None or target.profile in target.spec
-    profile = None if is_in_spec else target.profile
-    if target.spec.startswith(_EXTERNAL):
+    specs = tuple(
+        word for spec in dict.fromkeys(each.spec for each in targets) for word in ("--target", spec)
+    )
+    first = targets[0]
+    if len(targets) == 1 and first.oracle is not None and first.profile not in first.spec:
+        given = ("--profile", first.profile, *given)
+    if any(each.spec.startswith(_EXTERNAL) for each in targets):
         given = (*given, *given_options(command, _STATED))
-    return _reproduction_line(target.spec, scenario_id, profile=profile, given=given)
+    return shlex.join((PROGRAM, "run", *specs, *given, scenario_id))
 
 
 def place(difference: Difference) -> str:

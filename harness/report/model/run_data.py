@@ -451,20 +451,14 @@ class Run:
 
     def repetition(self, judgement: Judgement) -> str:
         """Return a command line that repeats a scenario as in this run."""
-        return self._repetition([judgement.target], judgement.scenario_id)
-
-    def repetition_of_change(self, before: str, after: str, scenario_id: str) -> str:
-        """Return a command line that reproduces a change from one target to another."""
-        return self._repetition([before, after], scenario_id)
-
-    def _repetition(self, names: Sequence[str], scenario_id: str) -> str:
-        measures = [self.measure_of(name) for name in names]
+        name, scenario_id = judgement.target, judgement.scenario_id
+        measure = self.measure_of(name)
         return repetition(
-            [self.target(name) for name in names],
+            [self.target(name)],
             scenario_id,
             command=self.header.command,
-            added=[self.added.get((name, scenario_id), {}) for name in names],
-            against=next((each.spec for each in measures if each is not None), None),
+            added=[self.added.get((name, scenario_id), {})],
+            against=None if measure is None else measure.spec,
         )
 
     def measure_of(self, name: str) -> TargetSummary | None:

@@ -24,6 +24,7 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from harness.report.model.changes import by_cause, how_much, notes, rows
 from harness.report.model.clients import (
     client_conversation_key,
     client_talks,
@@ -305,5 +306,9 @@ def _environment() -> Environment:
         shown=shown,
         standing=mark,
         status=status_of,
+        rows=rows,
+        notes=notes,
+        by_cause=by_cause,
+        how_much=how_much,
     )
     return environment

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from harness.diff.model import Judgement
 from harness.invariants import AtFault, Violation
 from harness.report.model.cause_groups import cause_groups, losses, verdict_line
-from harness.report.model.changes import Changes
+from harness.report.model.changes import by_scenario, how_much, versions
 from harness.report.model.clients import (
     client_attention,
     client_matrix,
@@ -23,6 +23,7 @@ from harness.report.model.clients import (
     not_compared,
     tallies,
 )
+from harness.report.model.comparison import Comparison
 from harness.report.model.conversation import TargetSection, conversation_data, target_sections
 from harness.report.model.coverage import heat_tables, run_coverage
 from harness.report.model.gate_data import read_decision
@@ -193,9 +194,9 @@ def _site(run: Run) -> Site:
 
 def _write_aggregates(run: Run, site: Site) -> None:
     trend_dir = run.directory / TREND_FOLDER
-    history, changes = History.load(trend_dir, run.directory), Changes.of(run)
+    history, comparisons = History.load(trend_dir, run.directory), versions(run)
     trend = Trend.load(trend_dir, history)
-    site.view("changes", "changes.html.j2", changes=changes, run=run)
+    site.view("changes", "changes.html.j2", comparisons=comparisons)
     site.view("trend", "trend.html.j2", trend=trend, missing=_missing(run))
     write_regression(run, site)
     site.view(
@@ -208,7 +209,7 @@ def _write_aggregates(run: Run, site: Site) -> None:
             (each.target, each.scenario_id) for each in run.judgements if each.outcome == Outcome.DIVERGES
         },
     )
-    site.data("beside", _beside(site, history, changes))
+    site.data("beside", _beside(site, history, comparisons))
 
 
 def write_regression(run: Run, site: Site) -> None:
@@ -242,7 +243,7 @@ def _missing(run: Run) -> Remedy | None:
     )
 
 
-def _beside(site: Site, history: History, changes: Changes) -> Json:
+def _beside(site: Site, history: History, comparisons: Sequence[Comparison]) -> Json:
     """Return what views of scenarios show of many runs: results, flakiness, and changes between versions."""
     results: dict[str, dict[str, str]] = {}
     for (target, scenario_id), codes in history.results.items():
@@ -251,13 +252,13 @@ def _beside(site: Site, history: History, changes: Changes) -> Json:
     for (target, scenario_id), rate in history.flakes.items():
         flakes.setdefault(target, {})[scenario_id] = flake_words(rate)
     return {
-        "sentence": changes.sentence if changes.changes else "",
+        "sentence": how_much(comparisons),
         "runs": [asdict(each) for each in history.runs],
         "results": results,
         "flakes": flakes,
         "versions": {
-            scenario_id: site.rendered("scenario_versions.html.j2", "", changes=found)
-            for scenario_id, found in changes.by_scenario().items()
+            scenario_id: site.rendered("scenario_versions.html.j2", "", found=found)
+            for scenario_id, found in by_scenario(comparisons).items()
         },
     }
 

@@ -175,7 +175,8 @@ def test_a_line_names_the_properties_with_which_the_scenario_was_run() -> None:
 def test_a_line_of_two_targets_names_the_properties_of_both() -> None:
     two = [{"a.b": "1", "c": "1"}, {"c": "2"}]
     assert repetition([summary(SCALA), summary(JAVA)], "a/b", command="", added=two) == (
-        "kafka-conformance diff --versions 3.9.2,4.3.1 --broker-property a.b=1 --broker-property c=2 a/b"
+        "kafka-conformance run --target kafka:3.9.2 --target kafka:4.3.1 --broker-property a.b=1 "
+        "--broker-property c=2 a/b"
     )
 
 
