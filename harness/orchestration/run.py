@@ -6,11 +6,13 @@ import platform
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
 from harness import __version__
@@ -167,7 +169,7 @@ def report(
     progress: Callable[[str], None],
     archive: Path | None = None,
 ) -> "Rendered":
-    """Attribute a judged run's changes, make its reports, then its tables with Spark, and their views.
+    """Attribute a judged run's changes, make its reports beside its tables with Spark, then their views.
 
     Without Spark those views say what is missing; everything else is there.
 
@@ -188,25 +190,49 @@ def report(
     from harness.spark.rows import ARCHIVE  # noqa: PLC0415 - likewise
 
     attribute_changes(folder, progress)
-    root = archive or folder.path.parent / ARCHIVE
-    progress("rendering")
-    rendered = render_all(folder.path, allure=allure)
-    if rendered.run.damage:
-        raise TraceError(f"{rendered.run.damage} The report: {rendered.index}")
-    if spark_master is None:
-        return rendered
-    if (lacking := why_no_spark(spark_master)) is not None:
-        report = f"kafka-conformance report {folder.path}"
-        progress(Lasting(f"no trend: {lacking}; then `{report}`"))
+    lacking = None if spark_master is None else why_no_spark(spark_master)
+    if spark_master is None or lacking is not None:
+        rendered = _rendered(render_all(folder.path, allure=allure))
+        if lacking is not None:
+            again = f"kafka-conformance report {folder.path}"
+            progress(Lasting(f"no trend: {lacking}; then `{again}`"))
         return rendered
     from harness.orchestration.reporting import archive_and_build_trend  # noqa: PLC0415 - likewise
     from harness.spark.archive import Archive  # noqa: PLC0415 - likewise
 
-    progress(f"{rendered.index} is there; Spark counts the trend for it")
-    archive_and_build_trend(folder, Archive(root=root), master=spark_master, progress=progress)
+    root = Archive(root=archive or folder.path.parent / ARCHIVE)
+    with _beside(partial(archive_and_build_trend, folder, root, master=spark_master), progress) as trend:
+        rendered = _rendered(render_all(folder.path, allure=allure))
+        progress(f"{rendered.index} is there; Spark counts the trend for it")
+        trend.result()
     add_aggregates(rendered.run)
     write_summary(rendered.run)
     return rendered
+
+
+def _rendered(rendered: "Rendered") -> "Rendered":
+    """Return the reports, unless the run that they are about is damaged."""
+    if rendered.run.damage:
+        raise TraceError(f"{rendered.run.damage} The report: {rendered.index}")
+    return rendered
+
+
+@contextmanager
+def _beside(work: Callable[..., None], progress: Callable[[str], None]) -> Iterator[Future[None]]:
+    """Do work in a thread; if the block fails meanwhile, the work ends when it next reports progress."""
+    has_failed = Event()
+
+    def tell(text: str) -> None:
+        if has_failed.is_set():
+            raise CancelledError
+        progress(text)
+
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            yield pool.submit(work, progress=tell)
+        except BaseException:
+            has_failed.set()
+            raise
 
 
 def _header(plan: RunPlan) -> RunHeader:

@@ -168,7 +168,7 @@ def spark_session(
         OSError: the system refused an operation of Spark's, for example because a disk is full.
         SparkError: there is no usable Java, or the master cannot be reached.
     """
-    if SparkSession.getActiveSession() is None:
+    if _active() is None:
         progress("starting Spark")
     with _session(master, partitions, driver_memory) as spark, system_refusals():
         yield spark
@@ -176,7 +176,7 @@ def spark_session(
 
 @contextmanager
 def _session(master: str, partitions: int, driver_memory: str) -> Iterator[SparkSession]:
-    if (active := SparkSession.getActiveSession()) is not None:
+    if (active := _active()) is not None:
         yield active
         return
     if SUBMITTED in os.environ:
@@ -193,6 +193,13 @@ def _session(master: str, partitions: int, driver_memory: str) -> Iterator[Spark
             yield spark
         finally:
             _stop(spark)
+
+
+def _active() -> SparkSession | None:
+    """Return the process's session, whichever thread made it; None if there is none."""
+    if SparkContext._active_spark_context is None:  # noqa: SLF001 - PySpark has no public way to ask
+        return SparkSession.getActiveSession()
+    return SparkSession.builder.getOrCreate()
 
 
 @contextmanager

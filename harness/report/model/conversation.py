@@ -167,9 +167,14 @@ def _section(
     summary = run.target(judgement.target)
     is_whole = bool(differences) or judgement.target in lenders.values()
     is_compared = judgement.oracle is not None
-    steps = tuple(_steps(rows, differences, is_compared=is_compared, is_whole=is_whole))
     first = next((each for each in differences if each.ordinal == 0), None)
     how = status_of(judgement)
+    borrows = not differences and judgement.attempt == 1 and how not in NEEDS_ATTENTION
+    lender = lenders.get(judgement.target) if borrows else None
+    if lender is None:
+        steps = tuple(_steps(rows, differences, is_compared=is_compared, is_whole=is_whole))
+    else:
+        steps = ()
     advice = disagreement(judgement)
     has_entry = how in _MAY_BE_FORESEEN and not advice
     return TargetSection(
@@ -180,7 +185,7 @@ def _section(
         noticed=impact_of(first) if first else "",
         before=[step for step in steps if first and 0 <= step.step < first.step],
         after=[step for step in steps if not (first and 0 <= step.step < first.step)],
-        lender=None if differences or judgement.attempt > 1 else lenders.get(judgement.target),
+        lender=lender,
         reproduction=run.repetition(judgement),
         entry=entry_text(judgement, [summary.spec]).rstrip() if has_entry else "",
         advice=advice,

@@ -20,6 +20,7 @@ ALIGNED_SIZE_MAX: Final = 1_000_000
 BYTES: Final = "$bytes"
 """Key of the object that represents bytes in a trace; its value is their hexadecimal digits."""
 _BYTES_IN_JSON: Final = re.compile(r'\{"\$bytes": "([0-9a-f]*)"\}')
+_IN_ONE_LINE: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 TEXT_LENGTH_MIN: Final = 3
 """Fewer bytes may be printable by chance."""
@@ -97,12 +98,18 @@ def flat_fields(oracle: str | None, target: str | None) -> tuple[FieldRow, ...]:
 
 def compact(value: object) -> str:
     """Return a value on one line: names of error codes without quotes, bytes as digits and text."""
-    if isinstance(value, str) and value.isupper() and value.replace("_", "").isalnum():
-        return value
-    if _is_bytes(value):
-        return _bytes_text(value[BYTES])
-    text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
-    return _BYTES_IN_JSON.sub(lambda found: _bytes_text(found[1]), text)
+    match value:
+        case bool() | None:
+            return _IN_ONE_LINE(value)
+        case int():
+            return str(value)
+        case str():
+            is_name = value.isupper() and value.replace("_", "").isalnum()
+            return value if is_name else _IN_ONE_LINE(value)
+        case _ if _is_bytes(value):
+            return _bytes_text(value[BYTES])
+        case _:
+            return _BYTES_IN_JSON.sub(lambda found: _bytes_text(found[1]), _IN_ONE_LINE(value))
 
 
 def readable(text: str) -> str:

@@ -92,6 +92,17 @@ TREND_NAVIGATION: Final = (NAVIGATION[3], NAVIGATION[2])
 """The navigation of a trend's site, which belongs to no single run."""
 
 
+_SCALARS: Final = frozenset((int, float, bool, type(None)))
+
+
+def _is_plain(value: object) -> bool:
+    """Return whether a value is written as it is: a number, or a short text."""
+    return type(value) in _SCALARS or (type(value) is str and len(value) < _SHARED_LENGTH_MIN)
+
+
+_as_json: Final = json.JSONEncoder(separators=(",", ":")).encode
+
+
 class _Chunk:
     """A file of documents that is being filled; what they share, it has once.
 
@@ -102,38 +113,41 @@ class _Chunk:
     def __init__(self, name: str) -> None:
         self.name = name
         self.length = 0
-        self._html: dict[str, str] = {}
-        self._conversations: dict[str, Json] = {}
-        self._shared: list[Json] = []
+        self._html: list[str] = []
+        self._conversations: list[str] = []
+        self._shared: list[str] = []
         self._places: dict[object, int] = {}
 
     def add(self, key: str, html: str, talk: Json) -> None:
         """Add a document."""
-        before = len(self._shared)
-        self._html[key], self._conversations[key] = html, self._packed(talk)
-        added = (html, self._conversations[key], self._shared[before:])
-        self.length += len(json.dumps(added, separators=(",", ":")))
+        before, name = len(self._shared), _as_json(key)
+        self._html.append(f"{name}:{_as_json(html)}")
+        self._conversations.append(f"{name}:{_as_json(self._packed(talk))}")
+        added = (self._html[-1], self._conversations[-1], *self._shared[before:])
+        self.length += sum(map(len, added))
 
-    def content(self) -> Json:
-        """Return the documents in the form that `static/site.js` reads."""
-        return {"html": self._html, "talk": self._conversations, "shared": self._shared}
+    def content(self) -> str:
+        """Return the documents as JSON in the form that `static/site.js` reads."""
+        html, talks, shared = (",".join(each) for each in (self._html, self._conversations, self._shared))
+        return f'{{"html":{{{html}}},"talk":{{{talks}}},"shared":[{shared}]}}'
 
     def _packed(self, value: Json) -> Json:
         if isinstance(value, str):
-            return value if len(value) < _SHARED_LENGTH_MIN else self._reference(value, value)
+            return value if len(value) < _SHARED_LENGTH_MIN else self._reference(value)
+        if type(value) is tuple:
+            return self._reference(value)
+        if isinstance(value, tuple | list):
+            return [each if _is_plain(each) else self._packed(each) for each in value]
         if isinstance(value, Mapping):
             return {name: self._packed(each) for name, each in value.items()}
-        if isinstance(value, Sequence):
-            if type(value) is tuple and value not in self._places:
-                return self._reference(value, [self._packed(each) for each in value])
-            return self._reference(value, value) if type(value) is tuple else [self._packed(e) for e in value]
         return value
 
-    def _reference(self, key: object, value: Json) -> Json:
-        if key not in self._places:
-            self._places[key] = len(self._shared)
-            self._shared.append(value)
-        return {"$": self._places[key]}
+    def _reference(self, value: str | tuple[Json, ...]) -> Json:
+        if value not in self._places:
+            packed = value if isinstance(value, str) else [self._packed(each) for each in value]
+            self._places[value] = len(self._shared)
+            self._shared.append(_as_json(packed))
+        return {"$": self._places[value]}
 
 
 class Site:
@@ -180,18 +194,21 @@ class Site:
         chunk = _Chunk(name)
         for key, data in talks.items():
             chunk.add(key, "", data)
-        self.data(name, chunk.content())
+        self._write(name, chunk.content())
 
     def data(self, name: str, content: Json) -> None:
         """Write data that the page loads by name."""
-        packed = json.dumps(content, separators=(",", ":")).encode()
+        self._write(name, _as_json(content))
+
+    def _write(self, name: str, content: str) -> None:
+        packed = content.encode()
         packed = base64.b64encode(gzip.compress(packed, 6, mtime=0))
         write_whole(self._directory / DATA / f"{name}.js", f'kc.z("{name}","{packed.decode()}");\n')
 
     def finish(self) -> Path:
         """Write what is not full yet, and the page itself; return the page."""
         for chunk in self._filling.values():
-            self.data(chunk.name, chunk.content())
+            self._write(chunk.name, chunk.content())
         static = files("harness.report.site") / "static"
         for name in ("site.css", "site.js"):
             write_whole(self._directory / name, (static / name).read_text(encoding="utf-8"))
@@ -232,7 +249,7 @@ class Site:
         chunk = self._filling[kind]
         chunk.add(key, html, talk)
         if chunk.length >= _CHUNK_LENGTH_MAX:
-            self.data(chunk.name, self._filling.pop(kind).content())
+            self._write(chunk.name, self._filling.pop(kind).content())
         return chunk.name
 
 
