@@ -6,14 +6,13 @@ from dataclasses import asdict
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.options import SUITES
 from harness.orchestration.plan import PlanError, select_scripts
 from harness.results.client_impact import client_impact
 from harness.results.status import ExitCode
@@ -27,33 +26,20 @@ from harness.targets.base.interface import TargetError
 from harness.targets.reference.behaviours import BehaviourSheet, behaviour_sheet, behaviour_sheets
 from harness.trace.clause import Clause
 
-_COVERAGE = typer.Option(
-    "--coverage", help="List the rows of the catalogue that a run's scenarios exercise: name its folder."
-)
-_CROSSINGS = typer.Option(
-    "--crossings", help="List what scenarios did to groups, by what came then and by who asked afterwards."
-)
-_MINIMUM = typer.Option(
-    min=0, max=100, help="With --coverage: the percentage of observable rows below which the exit code is 1."
-)
 _TITLES: Final = ("scenario", "APIs", "rows", "what it claims")
 
 
 @ends_with_exit_code
 def list_scenarios(
-    patterns: Annotated[list[str] | None, typer.Argument(help="Ids or globs, e.g. 'classic/join/*'.")] = None,
+    patterns: list[str] | None = None,
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array, for programs.")] = False,
-    clauses: Annotated[
-        bool, typer.Option("--clauses", help="List matching rows of the catalogue instead, e.g. 'SG-*'.")
-    ] = False,
-    behaviours: Annotated[
-        bool, typer.Option("--behaviours", help="List the reference's named behaviours instead.")
-    ] = False,
-    crossings: Annotated[bool, _CROSSINGS] = False,
-    coverage: Annotated[bool, _COVERAGE] = False,
-    minimum: Annotated[float, _MINIMUM] = 100.0,
-    suites: Annotated[str, SUITES] = "suites",
+    as_json: bool = False,
+    clauses: bool = False,
+    behaviours: bool = False,
+    crossings: bool = False,
+    coverage: bool = False,
+    minimum: float = 100.0,
+    suites: str = "suites",
 ) -> ExitCode:
     """List scenarios, each with its one-sentence claim, or the coverage of the catalogue; run nothing."""
     if coverage:
@@ -157,15 +143,11 @@ def _summary(script: Script) -> dict[str, object]:
 
 @ends_with_exit_code
 def explain(
-    scenario_id: Annotated[
-        str | None, typer.Argument(help="A scenario's id.", metavar="[SCENARIO]", show_default=False)
-    ] = None,
+    scenario_id: str | None = None,
     *,
-    behaviour: Annotated[
-        str | None, typer.Option(help="Explain this named behaviour of the reference instead.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the script as JSON.")] = False,
-    suites: Annotated[str, SUITES] = "suites",
+    behaviour: str | None = None,
+    as_json: bool = False,
+    suites: str = "suites",
 ) -> None:
     """Explain a scenario: its claim, the Kafka source that decides it, and its conversation."""
     if behaviour is not None:

@@ -5,9 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Final
-
-import typer
+from typing import Final
 
 from harness.cli.errors import ends_with_exit_code
 from harness.orchestration.plan import PlanError, parse_targets
@@ -27,13 +25,10 @@ _LIMIT_S: Final = 300.0
 
 @ends_with_exit_code
 def clean(
-    target: Annotated[str, typer.Argument(help="The `external:HOST:PORT` of the runs.")],
+    target: str,
     *,
-    run: Annotated[str | None, typer.Option(help="Only what this run made, of any age.")] = None,
-    older_than: Annotated[
-        str | None,
-        typer.Option(help=f"Only what is older, e.g. `30m` or `7d`; by default {_DEFAULT_AGE}."),
-    ] = None,
+    run: str | None = None,
+    older_than: str | None = None,
 ) -> ExitCode:
     """Clean an external broker: delete the groups and topics, and abort the transactions, of killed runs.
 

@@ -7,17 +7,10 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from harness.cli.clients_beside import open_for_clients, render_again, specs_of, with_an_address
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.options import (
-    DRY_RUN,
-    EXPECT,
-    RUN_ID,
-    SUITES,
     list_only,
     refuse_taken,
     telling_of_interruption,
@@ -40,51 +33,28 @@ from harness.results.status import ExitCode
 from harness.scenario.errors import ScenarioError
 from harness.terminal import ProgressDisplay, Writer, plain
 
-_SCRIPTS = typer.Argument(help="Client scripts by id or glob; all if none is given.", show_default=False)
-_TARGET = typer.Option("--target", "-t", help="What to run on; may be repeated.")
-_CLIENT = typer.Option(help="A client library; may be repeated. All if none is given.", show_default=False)
-_PROFILE = typer.Option(help="Compare with this profile of the reference, e.g. `3.9`.")
-_OUT = typer.Option(help="Where to make the run's folder.", file_okay=False)
-_INTO = typer.Option(
-    help="An earlier run whose report gets the clients too; it also gives the targets, if you name none.",
-    show_default=False,
-)
-_COMPARE = typer.Option(help="Also run the scripts on the reference, and compare.")
-_TAP = typer.Option(help="Record every byte between clients and brokers, and check the invariants.")
-_CONFIRM = typer.Option(
-    help="Run scripts with unexpected results again; a difference that does not recur is flaky."
-)
-_SOAK = typer.Option(min=0, help="Seconds of load and disturbances, instead of scripts.", show_default=False)
-_SEED = typer.Option(help="The seed that decides what happens in a soak, and when.")
-_SOAK_GROUP = typer.Option(
-    help="A group that reads the load of a soak: eager, cooperative or share. All if none is given.",
-    show_default=False,
-)
-_SOAK_RATE = typer.Option(min=1, help="How many records a second a soak writes at most.")
-_JOBS = typer.Option("--jobs", "-j", min=1, help="The most scripts at the same time on a broker.")
-
 
 @ends_with_exit_code
 def clients(
-    scripts: Annotated[list[str] | None, _SCRIPTS] = None,
+    scripts: list[str] | None = None,
     *,
-    target: Annotated[list[str] | None, _TARGET] = None,
-    client: Annotated[list[str] | None, _CLIENT] = None,
-    profile: Annotated[str | None, _PROFILE] = None,
-    jobs: Annotated[int, _JOBS] = JOBS,
-    compare: Annotated[bool, _COMPARE] = True,
-    tap: Annotated[bool, _TAP] = True,
-    out: Annotated[Path, _OUT] = Path("reports", "clients"),
-    into: Annotated[Path | None, _INTO] = None,
-    run_id: Annotated[str | None, RUN_ID] = None,
-    suites: Annotated[str, SUITES] = "suites",
-    expect: EXPECT = None,
-    confirm: Annotated[bool, _CONFIRM] = True,
-    soak: Annotated[float, _SOAK] = 0.0,
-    seed: Annotated[int, _SEED] = 0,
-    soak_group: Annotated[list[str] | None, _SOAK_GROUP] = None,
-    soak_rate: Annotated[int, _SOAK_RATE] = RECORDS_PER_S,
-    dry_run: Annotated[bool, DRY_RUN] = False,
+    target: list[str] | None = None,
+    client: list[str] | None = None,
+    profile: str | None = None,
+    jobs: int = JOBS,
+    compare: bool = True,
+    tap: bool = True,
+    out: Path = Path("reports", "clients"),
+    into: Path | None = None,
+    run_id: str | None = None,
+    suites: str = "suites",
+    expect: list[Path] | None = None,
+    confirm: bool = True,
+    soak: float = 0.0,
+    seed: int = 0,
+    soak_group: list[str] | None = None,
+    soak_rate: int = RECORDS_PER_S,
+    dry_run: bool = False,
 ) -> ExitCode:
     """Run client scripts with real clients, and compare the results with the scripts and the reference."""
     writer = Writer()

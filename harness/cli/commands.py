@@ -80,10 +80,16 @@ class LazyCommand(TyperCommand):
 def load_command(name: str) -> "Command":
     """Import a command and return it ready for the command line."""
     found = resolve_name(f"harness.cli.{COMMANDS[name].place}")
+    # Its imports take time, which a command that only prints its version does not.
+    from harness.cli.options import described  # noqa: PLC0415 - see above
+
     if isinstance(found, typer.Typer):
+        for each in found.registered_commands:
+            assert each.callback is not None
+            described(f"{name} {each.name}", each.callback)
         return typer.main.get_command(found)
     alone = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-    alone.command(name)(found)
+    alone.command(name)(described(name, found))
     command = typer.main.get_command(alone)
     if COMMANDS[name].reaches_others:
         take_behind(command)

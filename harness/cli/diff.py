@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.options import BROKER_PROPERTY, DRY_RUN, EXPECT, ON, RUN_ID, SKIP, SUITES, list_only
+from harness.cli.options import list_only
 from harness.clients.known_ids import known_ids
 from harness.gate.sides import compare, find_steps
 from harness.orchestration.external import dry_run as list_external
@@ -35,30 +34,6 @@ from harness.spark.master import LOCAL_MASTER
 from harness.terminal import ProgressDisplay, Writer
 from harness.trace.files import LATEST, write_whole
 
-_SIDES = typer.Argument(
-    metavar="[SIDE]…",
-    help="Runs' folders, `RUN@TARGET`, or targets of the run that `--run` names, e.g. `kafka:3.9.2`; each "
-    "after the first is compared with the one before it. With --versions: scenario ids or globs.",
-    show_default=False,
-)
-_VERSIONS = typer.Option(
-    help="Run these versions of Kafka, and list and explain what changes from each to the next: "
-    "`2.4.1,3.9.2+java,4.4.0`, a range `2.4..4.4`, `latest-patch`, `latest` or `all`.",
-    show_default=False,
-)
-_AGAINST = typer.Option(
-    help="With --versions: compare every version with this one, e.g. `3.9.2`, and not with its own profile."
-)
-_TARGET = typer.Option("--target", "-t", help="With --versions: another target after them; may be repeated.")
-_AT_ONCE = typer.Option(
-    min=1,
-    help="With --versions: how many run at the same time; by default as many as fit.",
-    show_default=False,
-)
-_OUT = typer.Option(
-    help="Write to this file instead of printing; with --versions, the folder to make the run's folder in."
-)
-
 
 class Form(StrEnum):
     """The output format of a comparison."""
@@ -70,27 +45,23 @@ class Form(StrEnum):
 
 @ends_with_exit_code
 def diff(
-    sides: Annotated[list[str] | None, _SIDES] = None,
+    sides: list[str] | None = None,
     *,
-    run_folder: Annotated[
-        Path, typer.Option("--run", help="The run of targets that you name without a run.")
-    ] = Path("reports", LATEST),
-    form: Annotated[Form, typer.Option("--format", help="The format of the output.")] = Form.TERMINAL,
-    out: Annotated[Path | None, _OUT] = None,
-    explain: Annotated[
-        bool, typer.Option(help="Find the named behaviours that explain changes, by running the reference.")
-    ] = True,
-    versions: Annotated[str | None, _VERSIONS] = None,
-    against: Annotated[str | None, _AGAINST] = None,
-    target: Annotated[list[str] | None, _TARGET] = None,
-    at_once: Annotated[int | None, _AT_ONCE] = None,
-    skip: Annotated[list[str] | None, SKIP] = None,
-    run_id: Annotated[str | None, RUN_ID] = None,
-    expect: EXPECT = None,
-    broker_property: Annotated[list[str] | None, BROKER_PROPERTY] = None,
-    suites: Annotated[str, SUITES] = "suites",
-    on: Annotated[str | None, ON] = None,
-    dry_run: Annotated[bool, DRY_RUN] = False,
+    run_folder: Path = Path("reports", LATEST),
+    form: Form = Form.TERMINAL,
+    out: Path | None = None,
+    explain: bool = True,
+    versions: str | None = None,
+    against: str | None = None,
+    target: list[str] | None = None,
+    at_once: int | None = None,
+    skip: list[str] | None = None,
+    run_id: str | None = None,
+    expect: list[Path] | None = None,
+    broker_property: list[str] | None = None,
+    suites: str = "suites",
+    on: str | None = None,
+    dry_run: bool = False,
 ) -> ExitCode:
     """Show what changes for clients between two runs, targets or versions of Kafka; decide nothing.
 

@@ -2,14 +2,13 @@
 
 import sys
 from importlib.metadata import PackageNotFoundError, version
-from typing import Annotated, Final
+from typing import Final
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.options import SUITES
 from harness.extras import why_without
 from harness.results.status import ExitCode
 from harness.scenario.errors import ScenarioError
@@ -32,7 +31,7 @@ _PYTHON_MIN: Final = (3, 11)
 @ends_with_exit_code
 def doctor(
     *,
-    suites: Annotated[str, SUITES] = "suites",
+    suites: str = "suites",
 ) -> ExitCode:
     """Check this machine: what is there, what is missing, and what to do about it."""
     checks = (_python(), _packages(), _suites(suites), *all_checks())

@@ -5,12 +5,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
 import typer
 
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.options import EXPECT, SUITES
 from harness.clients.known_ids import known_ids
 from harness.diff.expectations import Entry, ExpectationError, covered_by, covered_file
 from harness.diff.judge import TargetInfo
@@ -44,7 +43,6 @@ _INSTALLED: Final = frozenset(("site-packages", "dist-packages"))
 """Folders into which Python installs packages."""
 _LINK: Final = "link (KAFKA-…, KIP-… or an address)"
 _NEWEST: Final = Path("reports", LATEST)
-_YES = typer.Option("--yes", "-y", help="Write the files without asking.")
 
 
 def _today() -> date:
@@ -55,8 +53,8 @@ def _today() -> date:
 @ends_with_exit_code
 def lint_files(
     *,
-    suites: Annotated[str, SUITES] = "suites",
-    expect: EXPECT = None,
+    suites: str = "suites",
+    expect: list[Path] | None = None,
 ) -> ExitCode:
     """Check expectation files: fields, reasons, links, scenarios, targets, causes, duplicates, expiry."""
     chosen = expectation_files(suites, expect or [])
@@ -75,30 +73,18 @@ def lint_files(
 @expect.command("update")
 @ends_with_exit_code
 def update(
-    scenarios: Annotated[
-        list[str] | None, typer.Argument(help="Ids or globs of the scenarios to list as known.")
-    ] = None,
+    scenarios: list[str] | None = None,
     *,
-    runs: Annotated[
-        list[Path] | None,
-        typer.Option("--run", help="A run with the results; repeatable, for a target that varies."),
-    ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Choose all unexpected results.")] = False,
-    target: Annotated[
-        list[str] | None,
-        typer.Option("--target", "-t", help="Choose only results on targets of this pattern."),
-    ] = None,
-    reason: Annotated[
-        str | None, typer.Option(help="Why the target differs; you are asked if you leave it out.")
-    ] = None,
-    link: Annotated[
-        str | None, typer.Option(help="A KAFKA-number, a KIP or a URL; you are asked if you leave it out.")
-    ] = None,
-    expires: Annotated[str | None, typer.Option(help="The last day on which the entry applies.")] = None,
-    owner: Annotated[str | None, typer.Option(help="Who looks after the entry.")] = None,
-    yes: Annotated[bool, _YES] = False,
-    suites: Annotated[str, SUITES] = "suites",
-    expect: EXPECT = None,
+    runs: list[Path] | None = None,
+    every: bool = False,
+    target: list[str] | None = None,
+    reason: str | None = None,
+    link: str | None = None,
+    expires: str | None = None,
+    owner: str | None = None,
+    yes: bool = False,
+    suites: str = "suites",
+    expect: list[Path] | None = None,
 ) -> ExitCode:
     """Add an entry for each cause of the chosen unexpected results; each needs a reason and a link.
 
@@ -243,13 +229,11 @@ def _written(changes: Mapping[Path, tuple[str, str]], *, yes: bool) -> bool:
 @expect.command("prune")
 @ends_with_exit_code
 def prune(
-    runs: Annotated[
-        list[Path] | None, typer.Argument(help="The runs to check entries with; the newest if none is given.")
-    ] = None,
+    runs: list[Path] | None = None,
     *,
-    yes: Annotated[bool, _YES] = False,
-    suites: Annotated[str, SUITES] = "suites",
-    expect: EXPECT = None,
+    yes: bool = False,
+    suites: str = "suites",
+    expect: list[Path] | None = None,
 ) -> ExitCode:
     """Show the entries that have expired or match none of the runs, and remove them.
 
@@ -289,15 +273,13 @@ def _by_file(found: tuple[Outworn, ...]) -> dict[Path, list[Outworn]]:
 @expect.command("why")
 @ends_with_exit_code
 def why(
-    scenario: Annotated[str, typer.Argument(help="A scenario's id.")],
+    scenario: str,
     *,
-    target: Annotated[str, typer.Option("--target", "-t", help="Spec, or a target's name in the run.")],
-    client: Annotated[str | None, typer.Option(help="Of a client script: the library.")] = None,
-    run_folder: Annotated[
-        Path | None, typer.Option("--run", help="The run to check the entries with.")
-    ] = None,
-    suites: Annotated[str, SUITES] = "suites",
-    expect: EXPECT = None,
+    target: str,
+    client: str | None = None,
+    run_folder: Path | None = None,
+    suites: str = "suites",
+    expect: list[Path] | None = None,
 ) -> ExitCode:
     """Say which entry applies to a scenario on a target, and why the others do not."""
     catalogue = known_ids(suites)

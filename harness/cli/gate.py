@@ -4,12 +4,11 @@ import shlex
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
 import typer
 
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.options import EXPECT, SUITES
 from harness.clients.known_ids import known_ids
 from harness.gate.decision import UPDATE, three_lines
 from harness.gate.decision_file import annotations, write_decision
@@ -24,21 +23,6 @@ from harness.results.stored_data import is_clients_folder
 from harness.terminal import Writer, plain
 from harness.trace.files import LATEST
 
-_RUN = typer.Argument(help="A run's folder; the newest if none is given.")
-_BASELINE = typer.Option(
-    help="A judged run to compare with: its failures stay green here. By default the policy's."
-)
-_CONFIG = typer.Option(
-    "--config",
-    help=f"The policy; `{FILE_NAME}` in the working directory if there is one.",
-    exists=True,
-    dir_okay=False,
-)
-_PAIR = typer.Option(help="`NEW=OLD`: compare target NEW of the run with target OLD of the baseline.")
-_OUT = typer.Option(
-    help="Where to write gate.json, .md, a page and gate-junit.xml; by default the run's folder."
-)
-
 _KEPT: Final = 4
 """Rows for what follows the notes."""
 
@@ -52,20 +36,16 @@ class Style(StrEnum):
 
 @ends_with_exit_code
 def gate(
-    run_folder: Annotated[Path, _RUN] = Path("reports", LATEST),
+    run_folder: Path = Path("reports", LATEST),
     *,
-    baseline: Annotated[Path | None, _BASELINE] = None,
-    config: Annotated[Path | None, _CONFIG] = None,
-    pair: Annotated[list[str] | None, _PAIR] = None,
-    expect: EXPECT = None,
-    suites: Annotated[str, SUITES] = "suites",
-    annotate: Annotated[
-        Style, typer.Option("--annotations", help="Print annotations for GitHub.")
-    ] = Style.NONE,
-    out: Annotated[Path | None, _OUT] = None,
-    exit_zero: Annotated[
-        bool, typer.Option("--exit-zero", help="End with exit code 0, whatever the decision.")
-    ] = False,
+    baseline: Path | None = None,
+    config: Path | None = None,
+    pair: list[str] | None = None,
+    expect: list[Path] | None = None,
+    suites: str = "suites",
+    annotate: Style = Style.NONE,
+    out: Path | None = None,
+    exit_zero: bool = False,
 ) -> ExitCode:
     """Decide on a stored run: exit code 0 is green, any other says why not.
 

@@ -7,9 +7,8 @@ from enum import StrEnum
 from functools import partial
 from os.path import lexists
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
-import typer
 from rich.console import Console
 from rich.table import Table
 
@@ -47,35 +46,6 @@ class FailOn(StrEnum):
     CLIENT = "client"
 
 
-_CAPTURES = typer.Argument(
-    help="Captures (pcap, pcapng), journals of taps, or folders of runs; all of one broker are read as one.",
-    show_default=False,
-)
-_PROFILE = typer.Option(
-    help="The release of the brokers, e.g. `4.1`; by default that of the recorded broker, else the newest."
-)
-_PORT = typer.Option("--port", help=f"A port of the brokers; may be repeated. By default {DEFAULT_PORT}.")
-_PROPERTY = typer.Option(
-    "--broker-property",
-    help="A property that the brokers have, e.g. `group.initial.rebalance.delay.ms=0`; may be repeated. "
-    "All others are as the tap recorded them, else Kafka's defaults.",
-)
-_BROKER_CONFIG = typer.Option(
-    "--broker-config",
-    help="The brokers' `server.properties`; what does not concern the coordinator is ignored.",
-    dir_okay=False,
-)
-_WHOLE = typer.Option(
-    "--whole",
-    help="The captures have everything ever sent about these groups: compare from the start. "
-    "Runs of `clients` always do.",
-)
-_JSON = typer.Option("--json", help="A file to write the results to.", dir_okay=False)
-_OUT = typer.Option(
-    "--out", help="A folder to write pages to: a summary, and a page for each finding.", file_okay=False
-)
-_FAIL_ON = typer.Option("--fail-on", help="End with exit code 1 also if a client is to blame for a refusal.")
-_MASTER = typer.Option(help="Judge on Spark, at this master: `local[4]`, `spark://…`; else in this process.")
 _DEFAULT_COMPARED: Final = (
     "compared with Kafka's default configuration; if the brokers had another, name it with --broker-config "
     "or --broker-property"
@@ -116,17 +86,17 @@ class _Judged:
 
 @ends_with_exit_code
 def judge(
-    captures: Annotated[list[Path], _CAPTURES],
+    captures: list[Path],
     *,
-    profile: Annotated[str | None, _PROFILE] = None,
-    port: Annotated[list[int] | None, _PORT] = None,
-    broker_property: Annotated[list[str] | None, _PROPERTY] = None,
-    broker_config: Annotated[Path | None, _BROKER_CONFIG] = None,
-    whole: Annotated[bool, _WHOLE] = False,
-    json_file: Annotated[Path | None, _JSON] = None,
-    out: Annotated[Path | None, _OUT] = None,
-    fail_on: Annotated[FailOn | None, _FAIL_ON] = None,
-    spark_master: Annotated[str | None, _MASTER] = None,
+    profile: str | None = None,
+    port: list[int] | None = None,
+    broker_property: list[str] | None = None,
+    broker_config: Path | None = None,
+    whole: bool = False,
+    json_file: Path | None = None,
+    out: Path | None = None,
+    fail_on: FailOn | None = None,
+    spark_master: str | None = None,
 ) -> ExitCode:
     """Compare the answers in recordings with the reference, check runs' invariants, and name causes."""
     _refuse_unrelated(out)

@@ -1,37 +1,21 @@
-"""Options that several commands share, each declared once, and what they mean."""
+"""The parameters of commands: their declarations, from `options.toml`, and what several of them mean."""
 
+import inspect
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, TypeVar
 
 import typer
 
 from harness.orchestration.plan import PlanError, refuse_unfit_id
 from harness.results.status import ExitCode
+from harness.tables import Table, read_table
 from harness.targets.base.interface import Target
 from harness.terminal import in_terminal
-
-EXPECT: TypeAlias = Annotated[
-    list[Path] | None,
-    typer.Option("--expect", help="Another expectation file; may be repeated.", dir_okay=False),
-]
-"""What it names is there, or the command ends with 66; only `expect update` writes a new file."""
-BROKER_PROPERTY = typer.Option(
-    "--broker-property",
-    help="A property for every broker that is started, e.g. `group.max.size=2`; may be repeated. "
-    "A scenario's own properties come first.",
-)
-SKIP = typer.Option(help="Scenario ids or globs to leave out; may be repeated.")
-ON = typer.Option(
-    "--on",
-    help="A Spark cluster whose executors drive: `spark://HOST:PORT` or `local-cluster[2,1,1024]`.",
-    show_default=False,
-)
-DRY_RUN: Final = typer.Option("--dry-run", help="List what would be done to external brokers; send nothing.")
 
 
 def list_only(targets: Sequence[Target], of_external: Callable[[Target], Iterable[str]]) -> ExitCode:
@@ -50,13 +34,6 @@ def fit_run_id(run_id: str | None) -> str | None:
         except PlanError as error:
             raise typer.BadParameter(str(error)) from error
     return run_id
-
-
-RUN_ID = typer.Option(
-    help="The name of the run's folder; by default made from the time.",
-    show_default=False,
-    callback=fit_run_id,
-)
 
 
 @contextmanager
@@ -116,8 +93,60 @@ def _refuse_dots(folder: Path) -> None:
         raise typer.BadParameter(f"a package's folder has no dot in its name: call it {instead}")
 
 
-SUITES = typer.Option(
-    help="The Python package with the scenarios, or its folder, e.g. `reports/RUN-found`; "
-    "several as `mine,suites`.",
-    callback=_found,
-)
+def whole_number(text: str) -> int:
+    """Return a count, which may be written as `1e6`.
+
+    Raises:
+        BadParameter: it is not a whole number from 1 on.
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if number < 1 or not number.is_integer():
+        raise typer.BadParameter(f"{text} is not a whole number from 1 on, such as 20000 or 1e6")
+    return int(number)
+
+
+class _Parameter(Table):
+    """What the command line knows of a command's parameter besides its name, type and default."""
+
+    flags: tuple[str, ...] = ()
+    is_argument: bool = False
+    help: str
+    metavar: str | None = None
+    min: int | float | None = None
+    max: int | float | None = None
+    show_default: bool = True
+    file_okay: bool = True
+    dir_okay: bool = True
+    exists: bool = False
+
+    def declared(self, name: str) -> object:
+        """Return the declaration of the parameter that has this name."""
+        given = self.model_dump(exclude={"flags", "is_argument"})
+        make = typer.Argument if self.is_argument else typer.Option
+        return make(*self.flags, **given, callback=_CALLBACKS.get(name), parser=_PARSERS.get(name))
+
+
+_CALLBACKS: Final[Mapping[str, Callable[..., object]]] = {
+    "run_id": fit_run_id,
+    "suites": _found,
+    "write_to": package_folder,
+}
+_PARSERS: Final = {"steps": whole_number}
+R = TypeVar("R")
+
+
+def described(command: str, function: Callable[..., R]) -> Callable[..., R]:
+    """Give the parameters of a command the flags and the help that `options.toml` has for them."""
+    tables = read_table("harness.cli", "options.toml", dict[str, dict[str, _Parameter]])
+    known = tables["shared"] | tables.get(command, {})
+    signature = inspect.signature(inspect.unwrap(function))
+    function.__signature__ = signature.replace(  # type: ignore[attr-defined] # inspect reads it
+        parameters=[
+            each.replace(annotation=Annotated[each.annotation, known[name].declared(name)])
+            for name, each in signature.parameters.items()
+        ]
+    )
+    return function

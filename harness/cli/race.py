@@ -6,12 +6,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final
-
-import typer
+from typing import Final
 
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.options import DRY_RUN, RUN_ID, list_only, refuse_taken, telling_of_interruption
+from harness.cli.options import list_only, refuse_taken, telling_of_interruption
 from harness.diff.target_pattern import is_reference
 from harness.orchestration.external import announcement, outline
 from harness.orchestration.plan import PlanError, new_run_id, parse_targets
@@ -26,31 +24,22 @@ from harness.results.stored_data import open_folder
 from harness.terminal import ProgressDisplay, Writer, plain
 from harness.trace.events import RunKind, TraceHeader
 
-_RACES = typer.Argument(help="Races by name or glob; all if none is given.", show_default=False)
-_TARGET = typer.Option("--target", "-t", help="What to run on; may be repeated.")
-_PROFILE = typer.Option(help="Compare targets with this profile, e.g. `3.9`.")
-_ROUNDS = typer.Option(
-    min=1, help="The number of rounds of each race on each target; each round has its own group."
-)
-_SEED = typer.Option(help="The seed that decides who takes part in a round, and when each request leaves.")
-_OUT = typer.Option(help="Where to make the run's folder.", file_okay=False)
 _KEPT: Final = 10
 """Rows for what follows the verdicts."""
-_JUDGE = typer.Option("--judge", help="Judge this run's folder again, and run nothing.")
 
 
 @ends_with_exit_code
 def race(
-    races: Annotated[list[str] | None, _RACES] = None,
+    races: list[str] | None = None,
     *,
-    target: Annotated[list[str] | None, _TARGET] = None,
-    profile: Annotated[str | None, _PROFILE] = None,
-    rounds: Annotated[int, _ROUNDS] = 200,
-    seed: Annotated[int, _SEED] = 0,
-    out: Annotated[Path, _OUT] = Path("reports", "races"),
-    run_id: Annotated[str | None, RUN_ID] = None,
-    judge_again: Annotated[Path | None, _JUDGE] = None,
-    dry_run: Annotated[bool, DRY_RUN] = False,
+    target: list[str] | None = None,
+    profile: str | None = None,
+    rounds: int = 200,
+    seed: int = 0,
+    out: Path = Path("reports", "races"),
+    run_id: str | None = None,
+    judge_again: Path | None = None,
+    dry_run: bool = False,
 ) -> ExitCode:
     """Send concurrent requests many times, and report answers that no order of them explains."""
     writer = Writer()

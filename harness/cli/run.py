@@ -8,20 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
-import typer
 from rich.text import Text
 
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.options import (
-    BROKER_PROPERTY,
-    DRY_RUN,
-    EXPECT,
-    ON,
-    RUN_ID,
-    SKIP,
-    SUITES,
     list_only,
     refuse_taken,
     telling_of_interruption,
@@ -73,14 +65,6 @@ from harness.trace.schema import TraceError
 if TYPE_CHECKING:
     from harness.clients.run import ClientsPlan
 
-RESTART_COMMAND = typer.Option(
-    "--restart-command",
-    help="A shell command after which the external target's broker runs anew on the same data. With it, a "
-    "run goes on after a scenario has ended the broker, and scenarios that restart the broker run.",
-)
-RESTART_SHARED = typer.Option(
-    "--restart-shared", help="Restart the broker even if it has groups that are not the harness's."
-)
 _SHOWN: Final = 3
 
 
@@ -141,109 +125,40 @@ def restart_announcement(scripts: Mapping[str, Script]) -> str:
     )
 
 
-_SCENARIOS = typer.Argument(help="Scenario ids or globs; all if none is given.", show_default=False)
-_TARGET = typer.Option(
-    "--target",
-    "-t",
-    help="What to run them on, e.g. `reference`, `kafka:3.9.2`, `external:HOST:PORT`; may be repeated.",
-)
-_PROFILE = typer.Option(
-    help="Compare targets with this profile, e.g. `3.9` for a broker that claims to be like it."
-)
-_QUICK = typer.Option(
-    "--quick", help="Leave out what waits for time-outs, or needs a broker action or a broker of its own."
-)
-_OUT = typer.Option(help="Where to make the run's folder.", file_okay=False)
-_RECORD = typer.Option(
-    help="Put traces, scripts, judgements and logs into a folder here; by default they lie in the run's own.",
-    file_okay=False,
-)
-_BASELINE = typer.Option(help="The folder of an earlier run to compare outcomes with.")
-_ARCHIVE = typer.Option(
-    help="The archive of runs, for trends; by default `runs` beside the run folders.",
-    file_okay=False,
-)
-_SHARD = typer.Option(help="Run one part of the selection only, e.g. `1/3`; `report` joins the parts.")
-_RUNS = typer.Argument(
-    metavar="[RUN]…",
-    help="A run's folder, the newest if none is given; or the shards of one plan, which are joined.",
-    show_default=False,
-)
-_JOINED = typer.Option(help="The folder of the run that shards are joined into; its name is the run's id.")
-ALLURE = typer.Option(
-    help="What Allure shows: `look` has a result for each sub-suite that conforms and for each scenario that "
-    "needs a look, `all` one for each scenario, and keeps `allure-results` for another Allure."
-)
-_NO_REPORT = typer.Option("--no-report", help="Run and judge, but make no report.")
-_PACK = typer.Option(
-    "--pack/--no-pack",
-    help="Let scenarios share brokers that have properties which they did not ask for and do not notice.",
-)
-_TOPIC = typer.Option(
-    help="`orders=EXISTING`: a topic of an external broker that stands in for the scenarios' own; may be "
-    "repeated. Its records and its configuration stay as they are."
-)
-_ASSUME = typer.Option(
-    help="`PROPERTY=VALUE`: a setting that external brokers are taken to have, even if they report another; "
-    "may be repeated."
-)
-_CLIENTS = typer.Option(
-    "--clients", help="Also run the client scripts, with real clients, on the same targets."
-)
-_MASTER = typer.Option(help="Spark's master: `local[*]`, `spark://…`.")
-_COUNTED_AT = typer.Option(
-    help="Also count versions, coverage and trend for the report, with this master of Spark: `local[*]`, "
-    "`spark://…`. Without it, `report` does so."
-)
-_JOBS = typer.Option(
-    "--jobs", "-j", min=1, help="The most scenarios at the same time, on all brokers together."
-)
-_SCENARIO_TIMEOUT = typer.Option(min=0.1, help="The most seconds for one scenario.")
-_REPEAT = typer.Option(min=1, help="Run every scenario this many times, and count its outcomes.")
-_CONFIRM = typer.Option(
-    help="Run unexpected results again, alone; a difference that does not recur is flaky."
-)
-_CONFIRM_TIME = typer.Option(
-    min=0,
-    help="The seconds in which such attempts may begin; by default a fifth of the run, or 60.",
-)
-_RUN_TIMEOUT = typer.Option(min=1, help="The most seconds for the scenarios of one broker.")
-
-
 @ends_with_exit_code
 def run(
-    scenarios: Annotated[list[str] | None, _SCENARIOS] = None,
+    scenarios: list[str] | None = None,
     *,
-    target: Annotated[list[str] | None, _TARGET] = None,
-    profile: Annotated[str | None, _PROFILE] = None,
-    skip: Annotated[list[str] | None, SKIP] = None,
-    quick: Annotated[bool, _QUICK] = False,
-    out: Annotated[Path, _OUT] = Path("reports"),
-    record: Annotated[Path | None, _RECORD] = None,
-    run_id: Annotated[str | None, RUN_ID] = None,
-    jobs: Annotated[int, _JOBS] = JOBS,
-    scenario_timeout: Annotated[float, _SCENARIO_TIMEOUT] = 60.0,
-    run_timeout: Annotated[float, _RUN_TIMEOUT] = 600.0,
-    repeat: Annotated[int, _REPEAT] = 1,
-    confirm: Annotated[bool, _CONFIRM] = True,
-    confirm_time: Annotated[float | None, _CONFIRM_TIME] = None,
-    expect: EXPECT = None,
-    baseline: Annotated[Path | None, _BASELINE] = None,
-    suites: Annotated[str, SUITES] = "suites",
-    allure: Annotated[AllureLevel, ALLURE] = AllureLevel.LOOK,
-    spark_master: Annotated[str | None, _COUNTED_AT] = None,
-    archive: Annotated[Path | None, _ARCHIVE] = None,
-    shard: Annotated[str | None, _SHARD] = None,
-    broker_property: Annotated[list[str] | None, BROKER_PROPERTY] = None,
-    topic: Annotated[list[str] | None, _TOPIC] = None,
-    assume: Annotated[list[str] | None, _ASSUME] = None,
-    pack: Annotated[bool, _PACK] = True,
-    clients: Annotated[bool, _CLIENTS] = False,
-    only_drive: Annotated[bool, _NO_REPORT] = False,
-    on: Annotated[str | None, ON] = None,
-    restart_command: Annotated[str | None, RESTART_COMMAND] = None,
-    restart_shared: Annotated[bool, RESTART_SHARED] = False,
-    dry_run: Annotated[bool, DRY_RUN] = False,
+    target: list[str] | None = None,
+    profile: str | None = None,
+    skip: list[str] | None = None,
+    quick: bool = False,
+    out: Path = Path("reports"),
+    record: Path | None = None,
+    run_id: str | None = None,
+    jobs: int = JOBS,
+    scenario_timeout: float = 60.0,
+    run_timeout: float = 600.0,
+    repeat: int = 1,
+    confirm: bool = True,
+    confirm_time: float | None = None,
+    expect: list[Path] | None = None,
+    baseline: Path | None = None,
+    suites: str = "suites",
+    allure: AllureLevel = AllureLevel.LOOK,
+    spark_master: str | None = None,
+    archive: Path | None = None,
+    shard: str | None = None,
+    broker_property: list[str] | None = None,
+    topic: list[str] | None = None,
+    assume: list[str] | None = None,
+    pack: bool = True,
+    clients: bool = False,
+    only_drive: bool = False,
+    on: str | None = None,
+    restart_command: str | None = None,
+    restart_shared: bool = False,
+    dry_run: bool = False,
 ) -> ExitCode:
     """Run scenarios on targets, judge the differences, and write a report."""
     stated = Stated(
@@ -405,18 +320,16 @@ def _client_lines(run_dir: Path) -> Iterable[str]:
 
 @ends_with_exit_code
 def report(
-    run_folders: Annotated[list[Path] | None, _RUNS] = None,
+    run_folders: list[Path] | None = None,
     *,
-    out: Annotated[Path | None, _JOINED] = None,
-    expect: EXPECT = None,
-    baseline: Annotated[Path | None, _BASELINE] = None,
-    judge: Annotated[
-        bool, typer.Option("--judge", help="Judge the run's traces again, instead of what it stored.")
-    ] = False,
-    suites: Annotated[str, SUITES] = "suites",
-    allure: Annotated[AllureLevel, ALLURE] = AllureLevel.LOOK,
-    spark_master: Annotated[str, _MASTER] = LOCAL_MASTER,
-    archive: Annotated[Path | None, _ARCHIVE] = None,
+    out: Path | None = None,
+    expect: list[Path] | None = None,
+    baseline: Path | None = None,
+    judge: bool = False,
+    suites: str = "suites",
+    allure: AllureLevel = AllureLevel.LOOK,
+    spark_master: str = LOCAL_MASTER,
+    archive: Path | None = None,
 ) -> ExitCode:
     """Apply today's expectations to a stored run, or to shards joined, and make its report again.
 

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
-import typer
 from rich.console import Console
 
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.options import DRY_RUN, ON, RUN_ID, list_only, package_folder
+from harness.cli.options import list_only
 from harness.cli.run import ReportOptions, carry_out
 from harness.orchestration.external import announcement, outline
 from harness.orchestration.on_cluster import cluster_of, refuse_unfit
@@ -358,80 +357,25 @@ def _run_found(plan: SearchPlan, scripts: dict[str, Script], writer: Writer) -> 
     return carry_out(run, ReportOptions(wanted=plan.wants_report, allure=AllureLevel.OFF, on=plan.on), writer)
 
 
-def whole_number(text: str) -> int:
-    """Return a count, which may be written as `1e6`.
-
-    Raises:
-        BadParameter: it is not a whole number from 1 on.
-    """
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if number < 1 or not number.is_integer():
-        raise typer.BadParameter(f"{text} is not a whole number from 1 on, such as 20000 or 1e6")
-    return int(number)
-
-
-_TARGET = typer.Option(
-    "--target", "-t", help="A reference in virtual time, e.g. `reference:3.9`, or any target of a run."
-)
-_AGAINST = typer.Option(
-    help="What it is compared with: a reference for a reference, e.g. `reference:4.4`; any other target is "
-    "compared with the reference of its profile, or with another such target."
-)
-_BATCH = typer.Option(min=1, help="How many conversations a round has, on a target that is no reference.")
-_JOBS = typer.Option("--jobs", "-j", min=1, help="The most conversations at the same time on such a target.")
-_MUTANT = typer.Option(
-    help="Compare the target with itself with a fault: a named behaviour that is switched, or the id of a "
-    "mutant as `tools/mutate.py --list` shows it. Stops where the fault is found."
-)
-_PROFILE = typer.Option(
-    help="Compare a target that is no reference with this profile, e.g. `4.4` for a broker that claims it."
-)
-_STEPS = typer.Option(
-    parser=whole_number, metavar="NUMBER", help="How many steps to compare, e.g. `20000` or `1e6`."
-)
-_SEED = typer.Option(help="The seed of all conversations.")
-_WRITE = typer.Option(
-    "--write",
-    file_okay=False,
-    callback=package_folder,
-    help="Write the shortest conversation of each cluster as a scenario into this folder.",
-)
-_CORPUS = typer.Option(
-    file_okay=False,
-    help="Keep conversations that reached something new in this folder, and begin with those that it has. "
-    "Usually beside the run; of a search between references nothing is kept.",
-)
-_TASKS = typer.Option(
-    min=1,
-    help="Into how many tasks a search with --on is divided; one a core if nobody says.",
-    show_default=False,
-)
-_OUT = typer.Option(help="Where to make the folder of what was found on such a target.", file_okay=False)
-_NO_REPORT = typer.Option("--no-report", help="Confirm what was found, but make no report.")
-
-
 @ends_with_exit_code
 def search(
     *,
-    target: Annotated[str, _TARGET] = "reference",
-    against: Annotated[str | None, _AGAINST] = None,
-    mutant: Annotated[str | None, _MUTANT] = None,
-    profile: Annotated[str | None, _PROFILE] = None,
-    steps: Annotated[int, _STEPS] = 10_000,
-    seed: Annotated[int, _SEED] = 0,
-    write_to: Annotated[Path | None, _WRITE] = None,
-    corpus: Annotated[Path | None, _CORPUS] = None,
-    batch: Annotated[int, _BATCH] = BATCH,
-    jobs: Annotated[int, _JOBS] = JOBS,
-    out: Annotated[Path, _OUT] = Path("reports"),
-    run_id: Annotated[str | None, RUN_ID] = None,
-    only_drive: Annotated[bool, _NO_REPORT] = False,
-    on: Annotated[str | None, ON] = None,
-    tasks: Annotated[int | None, _TASKS] = None,
-    dry_run: Annotated[bool, DRY_RUN] = False,
+    target: str = "reference",
+    against: str | None = None,
+    mutant: str | None = None,
+    profile: str | None = None,
+    steps: int = 10_000,
+    seed: int = 0,
+    write_to: Path | None = None,
+    corpus: Path | None = None,
+    batch: int = BATCH,
+    jobs: int = JOBS,
+    out: Path = Path("reports"),
+    run_id: str | None = None,
+    only_drive: bool = False,
+    on: str | None = None,
+    tasks: int | None = None,
+    dry_run: bool = False,
 ) -> ExitCode:
     """Make conversations that nobody wrote, and explain what two sides answer differently.
 

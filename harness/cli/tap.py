@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
-import typer
 from rich.table import Table
 
 from harness.cli.errors import end_at_once_from_now_on, end_well_by_signal, ends_with_exit_code
-from harness.cli.options import DRY_RUN, RUN_ID, list_only, refuse_taken
+from harness.cli.options import list_only, refuse_taken
 from harness.invariants import AtFault, Invariant, Violation
 from harness.invariants.blame import in_words
 from harness.orchestration.external import outline, tap_announcement
@@ -25,13 +24,6 @@ from harness.tap.run import TappedRun, TapPlan, finish_later, reported, tap_targ
 from harness.terminal import Writer, plain
 from harness.trace.events import TARGET_LOST, RunKind
 
-_TARGET = typer.Option("--target", "-t", help="The target that clients are to reach.", show_default=False)
-_LISTEN = typer.Option(help="`HOST:PORT` for clients; with port 0 the system chooses one.")
-_ADVERTISE = typer.Option(help="The host that clients get in responses; by default that of `--listen`.")
-_PROFILE = typer.Option(help="The profile that the trace names, e.g. `3.9`.")
-_OUT = typer.Option(help="Where to make the run's folder.", file_okay=False)
-_CHECK = typer.Option("--check", help="Report broken invariants while the tap runs.")
-_FINISH = typer.Option("--finish", help="Decode the run of a tap that was killed; tap nothing.")
 _CAUSES: Final = 20
 """Rows for the causes of refusals."""
 
@@ -39,15 +31,15 @@ _CAUSES: Final = 20
 @ends_with_exit_code
 def tap(
     *,
-    target: Annotated[str | None, _TARGET] = None,
-    listen: Annotated[str, _LISTEN] = "127.0.0.1:0",
-    advertise: Annotated[str | None, _ADVERTISE] = None,
-    profile: Annotated[str | None, _PROFILE] = None,
-    check: Annotated[bool, _CHECK] = False,
-    out: Annotated[Path, _OUT] = Path("reports", "taps"),
-    run_id: Annotated[str | None, RUN_ID] = None,
-    finish_run: Annotated[Path | None, _FINISH] = None,
-    dry_run: Annotated[bool, DRY_RUN] = False,
+    target: str | None = None,
+    listen: str = "127.0.0.1:0",
+    advertise: str | None = None,
+    profile: str | None = None,
+    check: bool = False,
+    out: Path = Path("reports", "taps"),
+    run_id: str | None = None,
+    finish_run: Path | None = None,
+    dry_run: bool = False,
 ) -> ExitCode:
     """Record what any clients and a target say to each other, until Ctrl-C."""
     writer = Writer()

@@ -1,9 +1,6 @@
 """`trend`: make tables and pages of many runs together."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from harness.cli.errors import ends_with_exit_code
 from harness.report.site.run_site import render_trend
@@ -17,19 +14,14 @@ from harness.spark.trend import build_trend
 from harness.terminal import ProgressDisplay, Writer
 from harness.trace.events import RunKind
 
-_RUNS = typer.Argument(metavar="[RUN]…", help="Folders of finished runs; all archived runs if none is given.")
-_OUT = typer.Option(help="Where to write the tables.", file_okay=False)
-_ARCHIVE = typer.Option(help="The archive of runs; by default `runs` beside the run folders.")
-_MASTER = typer.Option(help="Spark's master: `local[*]`, `spark://…`, `sc://…`.")
-
 
 @ends_with_exit_code
 def trend(
-    runs: Annotated[list[Path] | None, _RUNS] = None,
+    runs: list[Path] | None = None,
     *,
-    out: Annotated[Path, _OUT] = Path("reports", "trend"),
-    archive: Annotated[Path | None, _ARCHIVE] = None,
-    spark_master: Annotated[str, _MASTER] = LOCAL_MASTER,
+    out: Path = Path("reports", "trend"),
+    archive: Path | None = None,
+    spark_master: str = LOCAL_MASTER,
 ) -> ExitCode:
     """Put runs into the archive, and make tables and pages of all of them."""
     folders = [open_folder(path, RunKind.SUITES) for path in runs or []]

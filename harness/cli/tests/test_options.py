@@ -1,10 +1,14 @@
 """Options of many commands: limits of bytes, for this process and those it starts, and `--dry-run`."""
 
 import re
+import tomllib
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from typer.core import TyperGroup
 
+from harness.cli.commands import COMMANDS, load_command
 from harness.results.status import ExitCode
 from harness.targets.base.limits import ANSWER_BYTES, MIB, PAGE_BYTES, TRACE_BYTES, ByteLimit
 from harness.targets.external.namespace import MARK
@@ -56,3 +60,15 @@ def test_a_dry_run_lists_what_would_be_done_and_sends_nothing(
     assert f"topic: {MARK}" in kafka_conformance.out
     assert re.search(says, kafka_conformance.out)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_table_of_options_has_rows_of_parameters_alone() -> None:
+    found = {name: load_command(name) for name in COMMANDS}
+    of_group = found.pop("expect")
+    assert isinstance(of_group, TyperGroup)
+    found |= {f"expect {name}": each for name, each in of_group.commands.items()}
+    names = {name: {each.name for each in command.params} for name, command in found.items()}
+    shared = {name for each in names.values() for name in each}
+    rows = tomllib.loads((files("harness.cli") / "options.toml").read_text(encoding="utf-8"))
+    idle = {(name, row) for name, each in rows.items() for row in each.keys() - names.get(name, shared)}
+    assert not idle

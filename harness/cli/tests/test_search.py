@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from harness.cli.search import SearchPlan, whole_number
+from harness.cli.options import whole_number
+from harness.cli.search import SearchPlan
 from harness.report.model.phrases import given_options
 from harness.results.status import ExitCode
 from harness.targets.base.ports import free_port
