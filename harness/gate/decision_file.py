@@ -11,10 +11,11 @@ from harness.diff.model import Judgement
 from harness.gate.decision import listed_kinds, next_step, plain, three_lines
 from harness.gate.evaluate import Gated
 from harness.gate.policy import FailOn, Handling, Policy
-from harness.report.exports.markdown import SKIPPED, Case, Suite, block, case_of, fitted, folded, junit_text
+from harness.report.exports.comparison import markdown
+from harness.report.exports.markdown import SKIPPED, Case, Suite, case_of, fitted, junit_text
 from harness.report.model.gate_data import CODES, Complaint, Decision, Kind, Rule, by_cause
 from harness.report.model.phrases import counted, in_markdown, shortened
-from harness.results.status import RED, ResultStatus, status_of
+from harness.results.status import RED, status_of
 from harness.trace.files import write_whole
 
 
@@ -23,7 +24,7 @@ def write_decision(gated: Gated, directory: Path, *, policy: Policy) -> Path:
     summary = directory / "gate.md"
     data = json.dumps(_data_of(gated, policy), ensure_ascii=False, indent=2)
     write_whole(directory / "gate.json", f"{data}\n")
-    write_whole(summary, markdown(gated.decision))
+    write_whole(summary, summary_of(gated.decision))
     write_whole(directory / "gate-junit.xml", junit(gated))
     return summary
 
@@ -169,78 +170,17 @@ def _with(case: Case, complaint: Complaint) -> Case:
     )
 
 
-_PASSED_OVER_MAX: Final = 50
-"""The number of complaints that are named although the policy lets them pass."""
-_COLUMNS: Final = (
-    ResultStatus.PASSED,
-    ResultStatus.KNOWN,
-    ResultStatus.FAILED,
-    ResultStatus.INDETERMINATE,
-    ResultStatus.FLAKY,
-    ResultStatus.STALE,
-    ResultStatus.ERROR,
-    ResultStatus.SKIPPED,
-)
-
-
-def markdown(decision: Decision) -> str:
+def summary_of(decision: Decision) -> str:
     """Return a decision as Markdown; what does not fit is only counted."""
-    blocks = [_of_cause(cause) for cause in decision.grouped]
-    return fitted("\n".join(_head(decision)), [*blocks, *_tail(decision)], "`gate.json` has them all")
-
-
-def _head(decision: Decision) -> Iterator[str]:
-    if decision.is_green:
-        yield "## ✓ Group coordinator conformance: green"
-    else:
-        yield f"## ✗ Group coordinator conformance: {listed_kinds(decision)}"
-    yield ""
-    against = f", compared with {in_markdown(decision.baseline_id)}" if decision.baseline_id else ""
-    yield (
-        f"Run {in_markdown(decision.run_id)}{against}; exit code {decision.code.value} "
-        f"({decision.code.name.lower().replace('_', ' ')})."
-    )
-    if not decision.standings:
-        return
-    yield ""
-    yield f"| target | {' | '.join(column.value for column in _COLUMNS)} |"
-    yield f"| --- |{' --: |' * len(_COLUMNS)}"
-    for target, counts in decision.standings.items():
-        figures = " | ".join(str(counts.get(column, 0)) for column in _COLUMNS)
-        yield f"| {in_markdown(target)} | {figures} |"
-
-
-def _of_cause(cause: Sequence[Complaint]) -> str:
-    complaint, *others = cause
-    again = complaint.reproduction
-    after = [f"    {again}"] if again else [in_markdown(next_step(complaint))]
-    if again and complaint.remedy:
-        after += ["", complaint.remedy]
-    if complaint.entry is not None:
-        lines = [f"    {line}" for line in complaint.entry.splitlines()]
-        after += ["", *folded("If this difference is known: the entry for it", lines)]
-    return block(
-        f"{complaint.kind}: {in_markdown(complaint.subject)}",
-        title=complaint.judgement.title if complaint.judgement else "",
-        says=complaint.reason,
-        noticed=complaint.difference.noticed if complaint.difference else "",
-        alike=[each.subject for each in others],
-        after=after,
-    )
-
-
-def _tail(decision: Decision) -> Iterator[str]:
+    blocks = [
+        markdown("complaint.md.j2", complaint=first, alike=[each.subject for each in others])
+        for first, *others in decision.grouped
+    ]
     if decision.passed_over:
-        lines = [
-            f"- {each.kind}: {in_markdown(each.subject)}: {in_markdown(shortened(each.reason))}"
-            for each in decision.passed_over[:_PASSED_OVER_MAX]
-        ]
-        if (more := len(decision.passed_over) - _PASSED_OVER_MAX) > 0:
-            lines.append(f"- and {more} more; `gate.json` has them all")
-        title = f"{len(decision.passed_over)} passed over by the policy"
-        yield "\n".join(("", *folded(title, lines)))
-    for note in decision.notes:
-        yield f"\n> {in_markdown(note)}"
+        blocks.append(markdown("passed_over.md.j2", complaints=decision.passed_over))
+    blocks += [f"\n> {in_markdown(note)}" for note in decision.notes]
+    head = markdown("gate.md.j2", decision=decision, kinds=listed_kinds(decision))
+    return fitted(head, blocks, "`gate.json` has them all")
 
 
 COUNT_MAX: Final = 10

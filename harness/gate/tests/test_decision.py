@@ -10,7 +10,7 @@ from harness.diff.check import CheckedRun
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Difference, Judgement
 from harness.gate.decision import Evidence, decide, three_lines
-from harness.gate.decision_file import COUNT_MAX, annotations, junit, markdown
+from harness.gate.decision_file import COUNT_MAX, annotations, junit, summary_of
 from harness.gate.evaluate import Gated
 from harness.gate.policy import Allow, Policy
 from harness.report.exports.markdown import SIZE_MAX
@@ -76,7 +76,7 @@ def test_the_line_names_the_properties_with_which_the_scenario_was_run() -> None
     again = "kafka-conformance run --target kafka:4.3.1 --broker-property group.max.size=2"
 
     assert three_lines(found)[2] == f"next: {again} classic/diverges/0"
-    assert f"{again} classic/diverges/0" in markdown(found)
+    assert f"{again} classic/diverges/0" in summary_of(found)
     assert again in junit(Gated(decision=found, judgements=tuple(many("diverges", 1)), infos=INFOS))
 
 
@@ -122,7 +122,7 @@ def test_results_that_differ_in_the_same_way_are_one_annotation_and_one_block() 
     lines = list(annotations(decision))
     assert len(lines) == 2
     assert f"{alike[0].scenario_id} on {JAVA}%2C and 19 more results alike::" in lines[0]
-    text = markdown(decision)
+    text = summary_of(decision)
     assert text.count("### unexpected difference") == 2
     assert "<summary>the same in 19 more results</summary>" in text
     assert text.count("What a client notices: ") == 2
@@ -140,7 +140,7 @@ def test_what_a_target_sent_makes_no_markup_no_command_and_no_second_line() -> N
         assert line.startswith("::error title=unexpected difference%3A classic/a/b on ")
         assert "\n" not in line
         line.encode()
-    summary = markdown(gated.decision)
+    summary = summary_of(gated.decision)
     assert "<script>" not in summary
     assert "@everyone" not in summary.replace("\\@", "")
     reported = three_lines(gated.decision)
@@ -150,6 +150,6 @@ def test_what_a_target_sent_makes_no_markup_no_command_and_no_second_line() -> N
 
 def test_a_summary_of_thousands_of_complaints_fits_where_it_goes() -> None:
     results = [judgement(f"classic/diverges/{n}", JAVA, "diverges", reason="x" * 300) for n in range(2000)]
-    text = markdown(decided(results))
+    text = summary_of(decided(results))
     assert len(text.encode()) <= SIZE_MAX + 1000
     assert "more; `gate.json` has them all" in text

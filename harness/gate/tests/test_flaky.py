@@ -7,7 +7,7 @@ import pytest
 
 from harness.diff.model import delta
 from harness.gate.decision import entry_to_paste, three_lines
-from harness.gate.decision_file import junit, markdown, rules_of
+from harness.gate.decision_file import junit, rules_of, summary_of
 from harness.gate.evaluate import Gated
 from harness.gate.policy import Allow, Handling, Policy, load_policy
 from harness.gate.tests.test_decision import INFOS, decided, many
@@ -29,7 +29,7 @@ def test_a_flaky_result_is_passed_over_and_named() -> None:
     assert [each.kind for each in decision.passed_over] == [Kind.FLAKY]
     lines = three_lines(decision)
     assert lines[-1] == f"flaky: {SCENARIO} on {JAVA}: did not show again"
-    assert "| flaky |" in markdown(decision)
+    assert "| flaky |" in summary_of(decision)
 
 
 def test_a_policy_can_make_it_red(tmp_path: Path) -> None:

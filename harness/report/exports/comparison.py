@@ -16,9 +16,10 @@ from rich.text import Text
 
 from harness.report.model.changes import ChangeRow, notes, rows, sentence, status, versions
 from harness.report.model.comparison import Comparison
-from harness.report.model.phrases import counted, in_markdown, in_terminal, link_address
-from harness.report.model.run_data import Run
+from harness.report.model.phrases import counted, in_markdown, in_terminal, link_address, shortened
+from harness.report.model.run_data import Run, applicable_count
 from harness.results.client_impact import Effect
+from harness.results.status import shown, status_of
 from harness.trace.files import write_whole
 
 _QUIET: Final = "bright_black"
@@ -98,12 +99,12 @@ def _data(comparison: Comparison) -> dict[str, object]:
 
 def comparisons_markdown(comparisons: Sequence[Comparison]) -> str:
     """Write comparisons as Markdown."""
-    return markdown("comparison.md.j2", comparisons=comparisons)
+    return markdown("comparison.md.j2", comparisons=comparisons) + "\n\n"
 
 
 def in_brief(comparison: Comparison) -> str:
     """Return what clients notice as Markdown, the worst effect first."""
-    return markdown("brief.md.j2", comparison=comparison).rstrip()
+    return markdown("brief.md.j2", comparison=comparison)
 
 
 def write_versions(run: Run) -> Path:
@@ -116,7 +117,7 @@ def write_versions(run: Run) -> Path:
 
 def markdown(template: str, **values: object) -> str:
     """Return the Markdown of a template; what is not of our own words passes the filter `md`."""
-    return _environment().get_template(template).render(**values)
+    return _environment().get_template(template).render(**values).rstrip("\n")
 
 
 @cache
@@ -127,7 +128,6 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        keep_trailing_newline=True,
     )
     environment.filters.update(
         md=in_markdown,
@@ -137,6 +137,11 @@ def _environment() -> Environment:
         notes=notes,
         sentence=sentence,
         shown_by=_shown_by,
+        short=shortened,
+        in_terminal=in_terminal,
+        applicable=applicable_count,
+        status=status_of,
+        shown=shown,
     )
     return environment
 
