@@ -42,6 +42,8 @@ class Terms:
     """Exchanges after which the rest of a group's conversation may be judged elsewhere."""
     has_excerpts: bool = False
     """Whether the conversations around findings are to be returned too."""
+    is_raced: bool = False
+    """Whether they are of races."""
 
 
 Judge: TypeAlias = Callable[[Sources, Terms], JudgedCaptures]
@@ -54,6 +56,7 @@ def judge_captures(
     ports: Collection[int],
     is_whole: bool,
     has_excerpts: bool = False,
+    is_raced: bool = False,
     judge: Judge | None = None,
 ) -> JudgedCaptures:
     """Compare what brokers answered in captures with what the reference answers.
@@ -65,13 +68,16 @@ def judge_captures(
         ports: the ports of the brokers.
         is_whole: whether the captures contain everything that was ever sent about their groups.
         has_excerpts: whether the conversations around findings are to be returned too.
+        is_raced: whether they are of races.
         judge: the function that judges; `judge_here` by default.
 
     Raises:
         ReportError: a file does not exist.
         TraceError: no file can be judged.
     """
-    terms = Terms(spec=spec, ports=frozenset(ports), is_whole=is_whole, has_excerpts=has_excerpts)
+    terms = Terms(
+        spec=spec, ports=frozenset(ports), is_whole=is_whole, has_excerpts=has_excerpts, is_raced=is_raced
+    )
     return (judge or judge_here)(sources_of(paths), terms)
 
 
@@ -167,7 +173,9 @@ class _GroupJudgement:
         self._breaks = [(at_ms, row.connection) for row in connections for at_ms in row.content[2]]
         self._slowest_ms = max((row.content[1] for row in connections), default=0.0)
         self._account = Account(conversation_id=CONVERSATION)
-        self._replay = GroupReplay(group, terms.spec, self._account, is_whole=terms.is_whole)
+        self._replay = GroupReplay(
+            group, terms.spec, self._account, is_whole=terms.is_whole, is_raced=terms.is_raced
+        )
         self._excerpts = Excerpts(group=group, libraries=self._libraries)
         self._answered: Counter[Answered] = Counter()
         self._refusals: list[Refusal] = []

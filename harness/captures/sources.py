@@ -10,7 +10,7 @@ from typing import Final
 from harness.captures.connection import ConnectionReader
 from harness.captures.notes import Notes
 from harness.captures.rows import Row
-from harness.results.stored_data import ReportError, is_clients_folder
+from harness.results.stored_data import ReportError, is_clients_folder, run_kind
 from harness.tap.journal import (
     JOURNAL,
     MAGIC,
@@ -23,7 +23,7 @@ from harness.tap.journal import (
     open_journal,
 )
 from harness.tap.reading import refuse_cut_short
-from harness.trace.events import TraceHeader
+from harness.trace.events import RunKind, TraceHeader
 from harness.trace.files import RunFolder
 from harness.trace.schema import TraceError, from_json
 
@@ -85,6 +85,8 @@ class Recording:
     """What the run's folder says of the broker; None if the files are in no run's folder."""
     is_whole: bool = False
     """Whether it is known to have everything that was ever sent about its groups."""
+    is_raced: bool = False
+    """Whether its requests overlap on purpose, in a run of races."""
     run: RunFolder | None = None
     """The tap's run, which gets the results."""
     damages: tuple[str, ...] = ()
@@ -102,7 +104,8 @@ def recordings_of(paths: Sequence[Path]) -> tuple[Recording, ...]:
     for path in _files(paths):
         each = _recording(path)
         header = each.header
-        key = None if header is None else (header.target, header.profile, header.broker_config, each.is_whole)
+        kind = (each.is_whole, each.is_raced)
+        key = header and (header.target, header.profile, header.broker_config, kind)
         known = found.setdefault(key, each)
         if known is not each:
             damages = known.damages + each.damages
@@ -114,7 +117,7 @@ def _recording(path: Path) -> Recording:
     run, target = RunFolder(path.absolute().parent.parent.parent.parent), path.parent.name
     if path.name != JOURNAL or not run.headers_json(target).is_file():
         return Recording(files=(path,))
-    is_tap = not is_clients_folder(run.path)
+    is_raced, is_tap = run_kind(run.path) is RunKind.RACES, not is_clients_folder(run.path)
     damages: tuple[str, ...] = ()
     if is_tap and (footer := run.read_footer()) is not None:
         try:
@@ -125,7 +128,12 @@ def _recording(path: Path) -> Recording:
     if header is None:
         raise TraceError(f"{run.headers_json(target)}: contains no header")
     return Recording(
-        files=(path,), header=header, is_whole=not is_tap, run=run if is_tap else None, damages=damages
+        files=(path,),
+        header=header,
+        is_whole=is_raced or not is_tap,
+        is_raced=is_raced,
+        run=run if is_tap else None,
+        damages=damages,
     )
 
 

@@ -1,8 +1,8 @@
 """`judge`: compare what brokers answered in recordings with the reference, and check runs' invariants."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import partial
 from os.path import lexists
@@ -12,18 +12,21 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from harness.captures import DEFAULT_PORT, Judge, JudgedCaptures, judge_captures, judge_here
+from harness.captures import DEFAULT_PORT, Judge, JudgedCaptures, JudgedGroup, judge_captures, judge_here
 from harness.captures.judged import patterns_of
 from harness.captures.pages import Given, write_pages
 from harness.captures.sources import Recording, recordings_of
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.tap import print_violations, worst_of
 from harness.invariants import Violation
-from harness.invariants.blame import ToBlame, in_words
+from harness.invariants.blame import Refusal, ToBlame, in_words
 from harness.invariants.stored import check_run
 from harness.orchestration.plan import PlanError, parse_properties
+from harness.races.catalogue import race_of
 from harness.replay import ReferenceProfile, Replayed
+from harness.replay.group import NEVER_CAME
 from harness.replay.replay import keep
+from harness.replay.unexplained import GIVEN_UP
 from harness.results.status import ExitCode, worst
 from harness.results.stored_data import open_folder, run_kind
 from harness.spark.master import SparkError, why_no_spark
@@ -55,9 +58,22 @@ _KEPT: Final = 4
 _IN_PAGES: Final = "judged.json"
 """The file with the results, beside the pages."""
 
-_NO_END: Final = "this tap has not ended in order, so no invariants were checked: `tap --finish` ends it"
+_NO_END: Final = "this run has not ended in order, so no invariants were checked; `tap --finish` ends a tap"
+_SCRIPTED: Final = (RunKind.SUITES, RunKind.RACES)
 _CAUSES: Final = 20
 """Rows for the causes of refusals."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Terms:
+    """What the user gave beside the recordings."""
+
+    profile: str | None = None
+    ports: frozenset[int] = frozenset((DEFAULT_PORT,))
+    properties: Mapping[str, str] = field(default_factory=dict)
+    broker_config: Path | None = None
+    is_whole: bool = False
+    spark_master: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,20 +116,44 @@ def judge(
 ) -> ExitCode:
     """Compare the answers in recordings with the reference, check runs' invariants, and name causes."""
     _refuse_unrelated(out)
+    terms = _Terms(
+        profile=profile,
+        ports=frozenset(port or [DEFAULT_PORT]),
+        properties=parse_properties(broker_property or []),
+        broker_config=broker_config,
+        is_whole=whole,
+        spark_master=spark_master,
+    )
+    return _judge(captures, terms, Writer(), json_file=json_file, out=out, fail_on=fail_on)
+
+
+def judge_races(folder: RunFolder, writer: Writer) -> ExitCode:
+    """Compare the answers in a run of races with the reference, and write the pages into its folder."""
+    return _judge([folder.path], _Terms(), writer, out=folder.path)
+
+
+def _judge(
+    captures: Sequence[Path],
+    terms: "_Terms",
+    writer: Writer,
+    *,
+    json_file: Path | None = None,
+    out: Path | None = None,
+    fail_on: FailOn | None = None,
+) -> ExitCode:
     folders = [_opened(each) for each in captures if lexists(each / "run.json")]
     recorded = [each for each in captures if not _is_scripted(each)]
-    given = parse_properties(broker_property or [])
-    writer = Writer()
     found: list[_Judged] = []
     for recording in recordings_of(recorded):
-        compared = _compared(recording, profile, broker_config, given)
+        compared = _compared(recording, terms)
         judged = judge_captures(
             recording.files,
             compared.spec,
-            ports=frozenset(port or [DEFAULT_PORT]),
-            is_whole=whole or recording.is_whole,
+            ports=terms.ports,
+            is_whole=terms.is_whole or recording.is_whole,
             has_excerpts=out is not None,
-            judge=_judge_at(spark_master),
+            is_raced=recording.is_raced,
+            judge=_judge_at(terms.spark_master),
         )
         judged.notes.damages += recording.damages
         found.append(_Judged(recording=recording, compared=compared, judged=judged))
@@ -131,7 +171,7 @@ def judge(
 
 
 def _opened(path: Path) -> RunFolder:
-    return open_folder(path, RunKind.TAP, RunKind.CLIENTS, RunKind.SOAK, RunKind.SUITES)
+    return open_folder(path, RunKind.TAP, RunKind.CLIENTS, RunKind.SOAK, RunKind.SUITES, RunKind.RACES)
 
 
 def _is_scripted(path: Path) -> bool:
@@ -155,7 +195,7 @@ def _checked(folders: Sequence[RunFolder], writer: Writer) -> list[ExitCode]:
         found += check_run(folder)
     if not checked:
         return []
-    is_scripted = all(run_kind(folder.path) is RunKind.SUITES for folder in checked)
+    is_scripted = all(run_kind(folder.path) in _SCRIPTED for folder in checked)
     print_violations(writer, found)
     if is_scripted:
         writer.say("The runs were scripted: their clients break rules on purpose.")
@@ -169,8 +209,9 @@ def _say_judged(writer: Writer, each: _Judged, *, is_alone: bool, where: Path | 
     if each.compared.says is not None:
         writer.say(each.compared.says)
     rest = f"{where / _IN_PAGES} has all" if where else "--out FOLDER or --json FILE writes all"
-    writer.say_beginning(partial(_print, judged=each.judged), rest=rest, keep=_KEPT + _CAUSES)
-    refusals = [refusal for group in each.judged.groups for refusal in group.refusals]
+    named = race_of if each.recording.is_raced else str
+    writer.say_beginning(partial(_print, judged=each.judged, named=named), rest=rest, keep=_KEPT + _CAUSES)
+    refusals = [] if each.recording.is_raced else _refusals(each.judged)
     causes = [plain(line) for line in in_words(refusals)]
     for line in causes[:_CAUSES]:
         writer.say(line)
@@ -195,6 +236,8 @@ def _write(found: Sequence[_Judged], json_file: Path | None, out: Path | None) -
 def _exit_code(each: _Judged, fail_on: FailOn | None) -> ExitCode:
     replayed = [group.replayed for group in each.judged.groups]
     codes = [exit_code(replayed)]
+    if each.recording.is_raced and _is_open(replayed):
+        codes = [ExitCode.INDETERMINATE]
     if each.judged.notes.damages:
         codes.append(ExitCode.BAD_DATA)
     if fail_on is FailOn.CLIENT and any(group.blamed.get(ToBlame.CLIENT) for group in each.judged.groups):
@@ -227,16 +270,17 @@ def _judge_at(spark_master: str | None) -> Judge:
     return partial(judge_on_spark, master=spark_master)
 
 
-def _compared(
-    recording: Recording, profile: str | None, broker_config: Path | None, given: Mapping[str, str]
-) -> _Compared:
+def _compared(recording: Recording, terms: _Terms) -> _Compared:
     """Return what the user named, completed by what was recorded, else by the newest release."""
     header = recording.header
-    recorded = broker_properties(header) if header is not None and broker_config is None else {}
-    in_file = {} if broker_config is None else read_properties(broker_config, "--broker-config")
-    properties = coordinator_properties({**recorded, **in_file}) | dict(given)
-    is_newest = profile is None and header is None
-    spec = _spec(profile or (DEFAULT_PROFILE if header is None else header.profile), properties, recorded)
+    recorded = broker_properties(header) if header is not None and terms.broker_config is None else {}
+    config = terms.broker_config
+    in_file = {} if config is None else read_properties(config, "--broker-config")
+    properties = coordinator_properties({**recorded, **in_file}) | dict(terms.properties)
+    is_newest = terms.profile is None and header is None
+    spec = _spec(
+        terms.profile or (DEFAULT_PROFILE if header is None else header.profile), properties, recorded
+    )
     says = None
     if recorded:
         says = f"compared with {spec.profile.name} as the recorded broker was configured"
@@ -255,17 +299,35 @@ def _spec(profile: str, properties: Mapping[str, str], recorded: Mapping[str, st
         raise PlanError(str(error)) from error
 
 
-def _print(console: Console, *, judged: JudgedCaptures) -> None:
+def _is_open(replayed: Sequence[Replayed]) -> bool:
+    """Return whether answers may only have been late, or orders that explain them were not tried."""
+    findings = [finding for each in replayed for finding in each.findings]
+    is_late = any(NEVER_CAME in each.not_compared for each in replayed)
+    return all(GIVEN_UP in each.says for each in findings) and (bool(findings) or is_late)
+
+
+def _refusals(judged: JudgedCaptures) -> list[Refusal]:
+    return [refusal for group in judged.groups for refusal in group.refusals]
+
+
+def _print(console: Console, *, judged: JudgedCaptures, named: Callable[[str], str]) -> None:
     table = Table("group", "clients", "compared", "not compared", *ToBlame, box=None)
+    by_name: dict[str, list[JudgedGroup]] = {}
     for each in judged.groups:
-        replayed = each.replayed
+        by_name.setdefault(named(each.group), []).append(each)
+    for name, groups in by_name.items():
+        libraries = sorted({client for each in groups for client in each.clients})
+        replayed = [each.replayed for each in groups]
         table.add_row(
-            plain(each.group),
-            plain(", ".join(each.clients) or "unknown"),
-            str(replayed.compared),
-            str(sum(replayed.not_compared.values())),
-            str(len(replayed.findings)),
-            *(str(each.blamed.get(party, 0)) for party in (ToBlame.CLIENT, ToBlame.UNKNOWN)),
+            plain(name),
+            plain(", ".join(libraries) or "unknown"),
+            str(sum(each.compared for each in replayed)),
+            str(sum(sum(each.not_compared.values()) for each in replayed)),
+            str(sum(len(each.findings) for each in replayed)),
+            *(
+                str(sum(each.blamed.get(party, 0) for each in groups))
+                for party in (ToBlame.CLIENT, ToBlame.UNKNOWN)
+            ),
         )
     console.print(table)
     for line in judged.notes.in_words():

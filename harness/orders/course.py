@@ -110,8 +110,6 @@ class Course:
     """Returns what may come next, the likeliest first."""
     any_answer: frozenset[int] = frozenset()
     """Places of operations that take effect, and for which every answer is right."""
-    is_silence_heard: bool = False
-    """Whether an answer that was not recorded was certainly not given."""
     latest_ms: float = inf
     """How much later than the machine's answer the recorded one may come."""
     unheeded: set[int] = field(default_factory=set)
@@ -244,9 +242,7 @@ class Course:
             return None
         if reported.is_as_recorded:
             return self._late(reported, None)
-        if operation.answer is None:
-            return self._heard(place) if self.is_silence_heard else None
-        if not operation.is_compared:
+        if operation.answer is None or not operation.is_compared:
             return None
         recorded = self._recorded.get(place)
         if recorded is None:
@@ -261,6 +257,3 @@ class Course:
         if found is None and late_ms > self.latest_ms:
             found = Unlike(field="", expected="an answer", actual=f"no answer for another {late_ms:.0f} ms")
         return None if found is None else Misfit(place=place, unlike=found, reported=reported)
-
-    def _heard(self, place: int) -> Misfit:
-        return Misfit(place=place, unlike=Unlike(field="", expected="an answer", actual="no answer"))

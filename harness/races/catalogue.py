@@ -203,6 +203,12 @@ def has_race(name: str, *, consumer_groups: bool) -> bool:
     return consumer_groups or not any(race.name == name and race.set_up.is_of_consumers for race in RACES)
 
 
+def race_of(group_id: str) -> str:
+    """Return the race that a group is of, by its name; the whole name if it is of none."""
+    longest_first = sorted((race.name for race in RACES), key=len, reverse=True)
+    return next((name for name in longest_first if f"-{name}-" in group_id), group_id)
+
+
 def select_races(patterns: Sequence[str]) -> tuple[Race, ...]:
     """Choose races by name or glob; no pattern chooses all.
 

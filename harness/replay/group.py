@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from harness.apis.descriptor import Access
 from harness.invariants.exchange import HEARTBEATS, MEMBERSHIP, NO_ERROR, Exchange, number, text
-from harness.orders.course import Course
+from harness.orders.course import Course, Skip
 from harness.orders.interface import ReferenceAnswer
 from harness.replay.gaps import UNSEEN, Gap, gaps_of, may_be_loading, maybe_while_loading, with_begun
 from harness.replay.gaps import WHY as LOADING
@@ -20,6 +20,7 @@ from harness.replay.history import RecordedConversation, members_of
 from harness.replay.machine import ReplayMachine, refusal
 from harness.replay.modern import ModernGroup, is_first, joins
 from harness.replay.modern import has_earlier_members as has_earlier_modern_members
+from harness.replay.raced import RacedMachine
 from harness.replay.seeds import (
     Seed,
     SeedOffset,
@@ -101,6 +102,7 @@ class Past:
 TOLERANCE_MS: Final = 300.0
 """How far a deadline may be off, in addition to the longest time that the broker took for a simple answer."""
 FINDINGS_OF_GROUP_MAX: Final = 1_000
+NEVER_CAME: Final = "that never came, though others saw that its request was served"
 _UNKNOWN: Final = "before the group was known"
 _APART: Final = "after the group and the reference had gone different ways"
 _LATE_MS: Final = 10_000.0
@@ -114,8 +116,26 @@ _Replayed: TypeAlias = tuple[Running | None, Sequence[Exchange]]
 class GroupReplay:
     """One group, whose parts are replayed one after the other."""
 
-    def __init__(self, group_id: str, spec: ReferenceProfile, account: Account, *, is_whole: bool) -> None:
+    def __init__(
+        self,
+        group_id: str,
+        spec: ReferenceProfile,
+        account: Account,
+        *,
+        is_whole: bool,
+        is_raced: bool = False,
+    ) -> None:
+        """Begin.
+
+        Args:
+            group_id: the group.
+            spec: the reference to compare it with.
+            account: the results are added here.
+            is_whole: whether the recording has everything that was ever sent about the group.
+            is_raced: whether requests overlap on purpose, and each was sent and awaited with care.
+        """
         self._group_id, self._spec, self._account, self._is_whole = group_id, spec, account, is_whole
+        self._is_raced = is_raced
         self._past = Past()
         self._start: Seed | None = None
 
@@ -134,7 +154,7 @@ class GroupReplay:
             end_ms: when the next part begins; infinite for the last one.
         """
         part = _Part(conversation, self._spec, self._group_id, self._account, self._past, gaps, end_ms)
-        part.is_whole = self._is_whole
+        part.is_whole, part.is_raced = self._is_whole, self._is_raced
         if self._start is not None:
             part.begin_with(self._start)
             self._start = None
@@ -145,6 +165,7 @@ class _Part:
     """A part of a group's conversation."""
 
     is_whole = False
+    is_raced = False
 
     def __init__(
         self,
@@ -203,11 +224,7 @@ class _Part:
             return None
         running, begin_ms = self._past.running, self._past.end_ms
         gaps = [each for each in self._gaps if begin_ms < each.until_ms and each.since_ms < self._end_ms]
-        breaks = [
-            each
-            for each in breaks_of(self._operations, self._conversation.breaks, self._conversation.refusals)
-            if begin_ms <= each < self._end_ms
-        ]
+        breaks = [each for each in self._breaks() if begin_ms <= each < self._end_ms]
         seed = Seed(at_ms=-inf) if self.is_whole and begin_ms == -inf else None
         unseen = {at_ms for gap in gaps for at_ms in (gap.since_ms, gap.until_ms) if at_ms > begin_ms}
         breaks = [each for each in breaks if each not in unseen]
@@ -219,6 +236,12 @@ class _Part:
         of_gaps = [each for each in reported if any(is_under_way(each, at_ms) for at_ms in unseen)]
         self._leave_out([each for each in of_gaps if each not in lost], UNSEEN)
         return left_behind if isinstance(left_behind, Running) else None
+
+    def _breaks(self) -> list[float]:
+        """Return when the coordinator may have ended, which it does not in a race."""
+        if self.is_raced:
+            return []
+        return breaks_of(self._operations, self._conversation.breaks, self._conversation.refusals)
 
     def _era(
         self,
@@ -389,6 +412,8 @@ class _Part:
         found = [each for each in every if each.place not in maybe_unseen]
         self._leave_out([fed[each.place] for each in every if each.place in maybe_unseen], LOADING)
         missed = [] if apart_ms is None else course.missed()
+        if self.is_raced and (silent := _never_answered(course)):
+            self._account.not_compared[NEVER_CAME] += silent
         self._account.compared += (
             sum(each.is_compared for each in fed) - len(every) + len(found) - len(missed)
         )
@@ -423,7 +448,8 @@ class _Part:
     def _machine(self, seed: Seed) -> ReplayMachine:
         is_timed = self._is_modern
         topics = self._conversation.topics_at(seed.at_ms) if is_timed else self._topics_named()
-        machine = ReplayMachine(self._spec, self._conversation, self._groups, topics, self._strays)
+        kind = RacedMachine if self.is_raced else ReplayMachine
+        machine = kind(self._spec, self._conversation, self._groups, topics, self._strays)
         if seed.at_ms != -inf or seed.offsets:
             machine.plant(seed, self._group_id)
         return machine
@@ -438,6 +464,12 @@ class _Part:
         count = sum(each.is_compared for each in operations)
         if count:
             self._account.not_compared[why] += count
+
+
+def _never_answered(course: Course) -> int:
+    """Count the requests whose effect others have seen and that the reference answers."""
+    skipped = {move.place for move in course.path if isinstance(move, Skip)}
+    return sum(course.operations[each].answer is None for each in course.position.over - skipped)
 
 
 def _is_of_member(operation: Exchange) -> bool:

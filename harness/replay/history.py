@@ -8,7 +8,7 @@ bound when a request was processed.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from math import inf
 from types import MappingProxyType
@@ -297,10 +297,12 @@ def conversation_of(
     return reader.finish(first_index)
 
 
-def members_of(operations: Iterable[Exchange], group_id: str) -> Iterator[Fields]:
+def members_of(
+    operations: Iterable[Exchange], group_id: str, descriptions: Collection[str] = DESCRIPTIONS
+) -> Iterator[Fields]:
     """Yield a group's members as answers to leaders and administrators list them."""
     for operation in operations:
-        if operation.api in DESCRIPTIONS and operation.answer is not None:
+        if operation.api in descriptions and operation.answer is not None:
             for group in items(operation.answer, "groups"):
                 if text(group, "group_id") == group_id:
                     yield from items(group, "members")

@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterable, Sequence
 from math import inf
 from typing import Final
 
-from harness.invariants.exchange import NO_ERROR, OF_TRANSACTIONS, Exchange, Fields, text
+from harness.invariants.exchange import DESCRIPTIONS, NO_ERROR, OF_TRANSACTIONS, Exchange, Fields, text
 from harness.replay.history import members_of
 from harness.replay.topics import TopicChange
 
+_DESCRIBED: Final = DESCRIPTIONS | {"DescribeGroups"}
 UNANSWERED_MS: Final = 5_000.0
 """How long before a coordinator ended a request may have come that stayed unanswered for that reason."""
 
@@ -67,7 +68,7 @@ def strays_of(operations: Sequence[Exchange], group_id: str) -> dict[str, tuple[
     given = [each for each in learning if text(each.answer or {}, "member_id")]
     begin_so = not given or any(_begins_with(each.answer or {}, _name_of(each)) for each in given)
     found: defaultdict[str, dict[str, None]] = defaultdict(dict)
-    for member in members_of(operations, group_id):
+    for member in members_of(operations, group_id, _DESCRIBED):
         owner = _owner_of(member, owners, begin_so=begin_so)
         if owner is not None and text(member, "member_id") not in answered:
             found[owner][text(member, "member_id")] = None

@@ -18,6 +18,7 @@ from harness.results.replay_results import ReplayFinding
 
 _AFTER_REQUESTS_MS: Final = 1.0
 """A timer takes a tick, so of a request and a deadline at the same time the request is tried first."""
+_AT_ANY_TIME: Final = (InnerKind.WRITE, InnerKind.REMOVAL)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -56,7 +57,7 @@ class Windows:
         if not steps and len(ready) == 1 and operations[ready[0]].answer is not None:
             # Mostly nothing else can happen.
             return (Apply(ready[0], min(operations[ready[0]].free_ms, horizon)),)
-        deadlines = [each for each in steps if each.kind is not InnerKind.REPLY]
+        deadlines = [each for each in steps if each.kind is InnerKind.DEADLINE]
         # Deadlines come in the order of their time.
         overdue_ms = deadlines[0].due_ms + self.tolerance_ms if deadlines else inf
         until_ms = min(horizon, overdue_ms)
@@ -70,11 +71,12 @@ class Windows:
                 break
             timed.append((each.due_ms + _AFTER_REQUESTS_MS, Take(each, min(each.due_ms, horizon))))
         timed.sort(key=_time_of)
-        skipped = [Skip(each) for each in ready if self.operations[each].answer is None]
+        skipped = [Skip(each) for each in ready if operations[each].answer is None]
+        inner = [Take(each, course.machine.now_ms) for each in steps if each.kind in _AT_ANY_TIME]
         # A reply may take as long as it likes. So it comes where an answer shows it.
         replies = (each for each in steps if each.kind is InnerKind.REPLY and each.due_ms <= horizon)
         late = [Take(each, each.due_ms) for each in replies]
-        return (*(move for _, move in timed), *skipped, *late)
+        return (*inner, *(move for _, move in timed), *skipped, *late)
 
     def _ready(self, course: Course) -> tuple[list[int], float]:
         """Return which operations may take effect next, and until when the first of them has to."""

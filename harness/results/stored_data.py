@@ -146,7 +146,7 @@ def open_folder(path: Path, *kinds: RunKind, made_by: str | None = None) -> RunF
         )
     found = run_kind(folder.path)
     if found is not None and found not in kinds:
-        reader = "race --judge" if found is RunKind.RACES else "report"
+        reader = "judge" if found is RunKind.RACES else "report"
         raise ReportError(
             f"{path} is a {found}, and a {' or '.join(kinds)} is needed; "
             f"`kafka-conformance {reader} {path}` reads it"

@@ -18,16 +18,14 @@ import signal
 import socket
 import struct
 import sys
-import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from harness.tap.framing import Dialogue, RequestStream, ResponseStream, Stream
-from harness.tap.journal import MAGIC, Beginning, Closing, Endpoint, Kind, Opening, Remark, header, left_out
+from harness.tap.journal import Closing, Endpoint, Journal, Kind, Opening, left_out
 from harness.tap.listeners import (
     BACKLOG,
     Address,
@@ -173,35 +171,6 @@ class Connection:
 
 
 _END_S: Final = 1.0
-
-
-class Journal:
-    """A journal, each entry of which is handed to the operating system at once."""
-
-    def __init__(self, path: Path, bootstrap: str) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
-        self._began_ns = time.monotonic_ns()
-        began = Beginning(
-            started_at=datetime.now(UTC).isoformat(timespec="milliseconds"), bootstrap=bootstrap
-        )
-        self._write(MAGIC)
-        self.keep_record(Kind.BEGUN, 0, began)
-
-    def keep(self, kind: Kind, connection: int, content: bytes) -> None:
-        """Write an entry."""
-        at_ns = time.monotonic_ns() - self._began_ns
-        self._write(header(kind, connection, at_ns, len(content)) + content)
-
-    def keep_record(
-        self, kind: Kind, connection: int, record: Beginning | Opening | Closing | Remark
-    ) -> None:
-        """Write an entry whose content is JSON."""
-        self.keep(kind, connection, json.dumps(asdict(record)).encode())
-
-    def _write(self, entry: bytes) -> None:
-        while entry:
-            entry = entry[os.write(self._descriptor, entry) :]
 
 
 class Carrier:

@@ -5,9 +5,13 @@ since the tap's start and the size of the content. A journal is append-only; one
 cut short there.
 """
 
+import json
+import os
 import struct
-from collections.abc import Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
 from os import SEEK_CUR
 from pathlib import Path
@@ -192,3 +196,33 @@ def next_entry(file: BinaryIO, path: Path) -> Entry | None:
             return Entry(kind=known, connection=connection, at_ms=at_ms, content=content)
     file.seek(-len(head) - len(content), SEEK_CUR)
     return None
+
+
+class Journal:
+    """A journal, each entry of which is handed to the operating system at once."""
+
+    def __init__(self, path: Path, bootstrap: str, *, now_ns: Callable[[], int] = time.monotonic_ns) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+        self._now_ns = now_ns
+        self._began_ns = now_ns()
+        began = Beginning(
+            started_at=datetime.now(UTC).isoformat(timespec="milliseconds"), bootstrap=bootstrap
+        )
+        self._write(MAGIC)
+        self.keep_record(Kind.BEGUN, 0, began)
+
+    def keep(self, kind: Kind, connection: int, content: bytes) -> None:
+        """Write an entry."""
+        at_ns = self._now_ns() - self._began_ns
+        self._write(header(kind, connection, at_ns, len(content)) + content)
+
+    def keep_record(
+        self, kind: Kind, connection: int, record: Beginning | Opening | Closing | Remark
+    ) -> None:
+        """Write an entry whose content is JSON."""
+        self.keep(kind, connection, json.dumps(asdict(record)).encode())
+
+    def _write(self, entry: bytes) -> None:
+        while entry:
+            entry = entry[os.write(self._descriptor, entry) :]

@@ -82,7 +82,7 @@ async def tap_target(
         TapError: the address cannot be listened on, or the tap was lost; its journal is on file.
     """
     folder = RunFolder.create(plan.out, plan.run_id)
-    folder.write_run(_run_header(plan))
+    folder.write_run(run_header(plan.run_id, (plan.target.name,), RunKind.TAP, plan.command))
     name = plan.target.name
     folder.logs(name).mkdir(parents=True)
     began_s = time.monotonic()
@@ -225,10 +225,11 @@ def finish(folder: RunFolder, *, ended: str, drive_ms: float = 0.0) -> TappedRun
     )
 
 
-def _run_header(plan: TapPlan) -> RunHeader:
+def run_header(run_id: str, targets: tuple[str, ...], kind: RunKind, command: str) -> RunHeader:
+    """Return the header of a run of recordings that begins now."""
     system = f"{platform.system()} {platform.machine()}"
     return RunHeader(
-        run_id=plan.run_id,
+        run_id=run_id,
         format_version=FORMAT_VERSION,
         started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         harness_version=__version__,
@@ -236,8 +237,8 @@ def _run_header(plan: TapPlan) -> RunHeader:
         scenario_digest="",
         shard=None,
         merged_from=(),
-        targets=(plan.target.name,),
+        targets=targets,
         machine=f"{system}, {machine().cores} cores, Python {platform.python_version()}",
-        command=plan.command,
-        kind=RunKind.TAP.value,
+        command=command,
+        kind=kind.value,
     )

@@ -144,9 +144,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     ),
     "clients: gate": Verb(damaged="clients", line=lambda run, _: ("gate", run), writes=("clients/gate.md",)),
     "judge": Verb(damaged=CAPTURED, line=lambda folder, _: ("judge", *sorted(folder.iterdir()), "--whole")),
-    "race judge": Verb(
-        damaged="races", line=lambda run, _: ("race", "--judge", run), writes=("races/summary.md",)
-    ),
+    "races: judge": Verb(damaged="races", line=lambda run, _: ("judge", run)),
 }
 
 

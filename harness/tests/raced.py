@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from random import Random
 from selectors import DefaultSelector, SelectorKey
 from typing import Final
@@ -10,9 +11,9 @@ from typing import Final
 from typing_extensions import override
 
 from harness.races.catalogue import select_races
-from harness.races.drive import Driver
-from harness.races.history import History
+from harness.races.drive import Driver, Lines
 from harness.races.plan import cohorts
+from harness.tap.journal import Journal
 from harness.targets.base.conformance import CONFORMANCE_TOPICS
 from harness.targets.base.interface import (
     Breakpoint,
@@ -220,17 +221,18 @@ class ShuffledSession(BrokerSession):
         return
 
 
-def raced(broker_class: type[Shuffled], profile: str, race: str, *, rounds: int, seed: int) -> list[History]:
-    """Hold one race with a broker, and return what happened."""
-    histories: list[History] = []
+def raced(
+    broker_class: type[Shuffled], profile: str, race: str, path: Path, *, rounds: int, seed: int
+) -> None:
+    """Hold one race with a broker, and record it in a journal."""
 
     async def run() -> None:
         broker = broker_class(profile, seed=seed)
         serving = asyncio.create_task(broker.run())
+        journal = Journal(path, "", now_ns=lambda: round(_now_s() * 1e9))
         driver = Driver(
-            session=ShuffledSession(broker),
+            lines=Lines(ShuffledSession(broker), journal),
             prefix="race",
-            record=histories.append,
             patience_ms=PATIENCE_MS,
             quiet_ms=QUIET_MS,
         )
@@ -243,7 +245,6 @@ def raced(broker_class: type[Shuffled], profile: str, race: str, *, rounds: int,
 
     with asyncio.Runner(loop_factory=LoopOfTurns) as runner:
         runner.run(run())
-    return histories
 
 
 def _now_s() -> float:

@@ -48,10 +48,8 @@ def _first_run(kafka_conformance: CommandLine, out: Path, *options: str | Path) 
         (("expect", "prune"), _RACES, "is a run of races"),
         (_WHY, _TAP, "is a tap"),
         (("clients", "--into"), _TAP, "is a tap"),
-        (("judge",), _RACES, "is a run of races"),
         (("tap", "--finish"), _WIRE, "is a run of wire suites"),
-        (("race", "--judge"), _WIRE, "is a run of wire suites"),
-        (("report",), _RACES, "`kafka-conformance race --judge "),
+        (("report",), _RACES, "`kafka-conformance judge "),
     ],
 )
 def test_a_run_of_another_command_is_no_input_and_its_own_command_is_named(

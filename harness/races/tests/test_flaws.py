@@ -1,17 +1,19 @@
 """That a coordinator which serves requests in any order passes, and one that is not atomic is found out."""
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 import pytest
 from typing_extensions import override
 
+from harness.captures import JudgedGroup, judge_captures
 from harness.races.catalogue import RACES, has_race
-from harness.races.history import History
-from harness.races.judge import contradiction, timeline
-from harness.races.search import SearchOutcome, explain
-from harness.races.specification import ReferenceSpecification
+from harness.replay.group import NEVER_CAME
+from harness.replay.unexplained import GIVEN_UP
+from harness.results.replay_results import ReplayFinding
+from harness.targets.reference.profile import specification
 from harness.targets.reference.usual import USUAL_CONFIG
 from harness.tests.raced import Shuffled, raced
 from reference_coordinator.broker.listener import ConnectionId, SendFrame
@@ -29,8 +31,6 @@ from reference_coordinator.messages import (
 from reference_coordinator.profile.api_versions import Api
 from reference_coordinator.wire import ReceivedRequest, read_request, write_response
 
-pytestmark = pytest.mark.slow
-
 ROUNDS: Final = 50
 PROFILES_AND_RACES: Final = [
     (profile, race.name)
@@ -42,23 +42,31 @@ LATE_BY: Final = 6
 """Requests that are served before a late effect takes place."""
 
 
-def unexplained(histories: list[History], profile: str) -> Iterator[History]:
-    """Give those that no order explains, each as soon as it is found: a search for an order takes long."""
-    specification = ReferenceSpecification(profile, USUAL_CONFIG)
-    for history in histories:
-        finding = explain(history, specification).finding
-        assert finding is not SearchOutcome.UNDECIDED
-        if finding is SearchOutcome.UNEXPLAINED:
-            yield history
+def judged(
+    broker: type[Shuffled], profile: str, race: str, path: Path, *, rounds: int, seed: int
+) -> tuple[JudgedGroup, ...]:
+    """Hold one race with a broker, and judge its journal."""
+    raced(broker, profile, race, path, rounds=rounds, seed=seed)
+    spec = specification(profile, USUAL_CONFIG)
+    return judge_captures([path], spec, ports=(), is_whole=True, is_raced=True).groups
+
+
+def findings_of(groups: tuple[JudgedGroup, ...]) -> list[ReplayFinding]:
+    found = [finding for each in groups for finding in each.replayed.findings]
+    assert not any(GIVEN_UP in each.says for each in found)
+    return found
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("profile", "race"), PROFILES_AND_RACES)
-def test_whatever_order_the_reference_serves_in_it_is_explained(profile: str, race: str) -> None:
-    histories = raced(Shuffled, profile, race, rounds=25, seed=3)
+def test_whatever_order_the_reference_serves_in_it_is_explained(
+    profile: str, race: str, tmp_path: Path
+) -> None:
+    groups = judged(Shuffled, profile, race, tmp_path / "journal.bin", rounds=25, seed=3)
 
-    assert len(histories) == 25
-    assert next(unexplained(histories, profile), None) is None
+    assert sum("filler" not in each.group for each in groups) == 25
+    assert all(each.replayed.compared and not each.replayed.not_compared for each in groups)
+    assert findings_of(groups) == []
 
 
 class Flawed(Shuffled):
@@ -201,25 +209,38 @@ FLAWS_OF_CONSUMER_GROUPS: Final[Mapping[type[Flawed], tuple[str, frozenset[str]]
 @pytest.mark.slow
 @pytest.mark.parametrize("flaw", FLAWS, ids=lambda flaw: flaw.__name__)
 @pytest.mark.parametrize("profile", ["3.9", "4.4"])
-def test_a_flaw_is_found_out(flaw: type[Flawed], profile: str) -> None:
-    is_found_out(flaw, profile, *FLAWS[flaw])
+def test_a_flaw_is_found_out(flaw: type[Flawed], profile: str, tmp_path: Path) -> None:
+    is_found_out(flaw, profile, *FLAWS[flaw], tmp_path / "journal.bin")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flaw", FLAWS_OF_CONSUMER_GROUPS, ids=lambda flaw: flaw.__name__)
 @pytest.mark.parametrize("profile", ["4.1", "4.4"])
-def test_a_flaw_of_consumer_groups_is_found_out(flaw: type[Flawed], profile: str) -> None:
-    is_found_out(flaw, profile, *FLAWS_OF_CONSUMER_GROUPS[flaw])
+def test_a_flaw_of_consumer_groups_is_found_out(flaw: type[Flawed], profile: str, tmp_path: Path) -> None:
+    is_found_out(flaw, profile, *FLAWS_OF_CONSUMER_GROUPS[flaw], tmp_path / "journal.bin")
 
 
-def is_found_out(flaw: type[Flawed], profile: str, race: str, apis: frozenset[str]) -> None:
+def is_found_out(flaw: type[Flawed], profile: str, race: str, apis: frozenset[str], path: Path) -> None:
     """Assert that a race finds a flaw, by an answer of one of these APIs."""
-    histories = raced(flaw, profile, race, rounds=ROUNDS, seed=1)
+    findings = findings_of(judged(flaw, profile, race, path, rounds=ROUNDS, seed=1))
 
-    history = next(unexplained(histories, profile), None)
+    assert apis & {each.api for each in findings}
 
-    assert history is not None
-    core = contradiction(history, ReferenceSpecification(profile, USUAL_CONFIG))
-    assert apis & {history.operations[each].api for each in core}
-    drawn = timeline(history, core)
-    assert sum(line.startswith("*") for line in drawn) == len(core) < len(history.operations)
+
+class Silent(Flawed):
+    """Answers no commit of a rival."""
+
+    @override
+    def is_otherwise(self, connection: ConnectionId, frame: bytes, request: ReceivedRequest) -> bool:
+        if request.header.api is not Api.OFFSET_COMMIT or request.header.client_id == "ana":
+            return False
+        unheard = self.listener.connected(client_host="127.0.0.1")
+        self.listener.received(unheard, frame, now_ms=self.now_ms())
+        return True
+
+
+def test_an_answer_that_never_comes_is_counted_where_others_see_what_was_asked(tmp_path: Path) -> None:
+    groups = judged(Silent, "4.4", "commit-leave", tmp_path / "journal.bin", rounds=3, seed=1)
+
+    assert findings_of(groups) == []
+    assert any(each.replayed.not_compared.get(NEVER_CAME) for each in groups)
