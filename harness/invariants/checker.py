@@ -101,8 +101,6 @@ class Checker:
         if event.kind in _COORDINATOR_ENDS:
             for group in conversation.groups.values():
                 group.coordinator_may_have_changed()
-            for consumer_group in conversation.consumer_groups.values():
-                consumer_group.coordinator_may_have_changed()
             for blame in conversation.blames.values():
                 blame.changes_ms.append(event.at_ms)
         exchange = self._pairing.take(event)
@@ -143,7 +141,7 @@ class Checker:
                     group = self._group(conversation, group_id)
                     yield from ((group_id, found) for found in group.answered(answered))
                     consumer_group = self._consumer_group(conversation, group_id)
-                    yield from ((group_id, found) for found in consumer_group.answered(answered, fields))
+                    yield from ((group_id, found) for found in consumer_group.answered(answered))
                     commits = self._commits(conversation, group_id)
                     yield from ((group_id, found) for found in commits.answered(answered, fields))
 
@@ -165,7 +163,7 @@ class Checker:
 
     def _consumer_group(self, conversation: _Conversation, group_id: str) -> ConsumerGroup:
         return conversation.consumer_groups.setdefault(
-            group_id, ConsumerGroup(names=conversation.topic_names)
+            group_id, ConsumerGroup(names=conversation.topic_names, consumers={})
         )
 
     def _blame(self, conversation: _Conversation, group_id: str) -> Blame:

@@ -24,24 +24,13 @@ class Invariant(StrEnum):
     ALL_ASSIGNED = "all are assigned"
     """Every member of a stable generation has an assignment."""
     EPOCHS_GROW = "epochs grow"
-    """A member's epoch falls only if it joins anew; a consumer group's does not fall while it has members.
+    """A member's epoch falls only if it joins anew.
 
     Source: GroupMetadataManager#throwIfConsumerGroupMemberEpochIsInvalid, ConsumerGroupMember.Builder
-    #updateMemberEpoch, GroupMetadataManager#updateSubscriptionMetadata (4.3.1).
-    """
-    ONLY_SUBSCRIBED = "only what is subscribed"
-    """No member of a consumer group is assigned partitions of a topic to which it does not subscribe.
-
-    Source: TargetAssignmentBuilder#build, CurrentAssignmentBuilder#computeNextAssignment (4.3.1).
+    #updateMemberEpoch (4.3.1).
     """
     IDENTITY = "one member, one client"
     """No member id is used on two live connections, both of which join, or both of which heartbeat."""
-    FENCED_STAY_OUT = "the fenced stay out"
-    """A member that a consumer group refused is accepted again only after it has joined.
-
-    Source: ConsumerGroup#getOrMaybeCreateMember,
-    GroupMetadataManager#throwIfConsumerGroupMemberEpochIsInvalid (4.3.1).
-    """
 
 
 class AtFault(StrEnum):

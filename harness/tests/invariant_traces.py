@@ -24,8 +24,6 @@ class Said(TypedDict, total=False):
     """What a heartbeat may say beside its member and epoch."""
 
     owned: Partitions | None
-    names: Sequence[str] | None
-    regex: str | None
     instance: str | None
 
 
@@ -98,7 +96,6 @@ class Trace:
     ) -> int:
         """A heartbeat of a consumer; one that joins owns nothing, and has time to give something up."""
         joins = epoch == 0
-        names = ["orders"] if joins and "regex" not in said else None
         return self.ask(
             actor,
             "ConsumerGroupHeartbeat",
@@ -108,8 +105,8 @@ class Trace:
                 "member_epoch": epoch,
                 "instance_id": said.get("instance"),
                 "rebalance_timeout_ms": PATIENCE_MS if joins else -1,
-                "subscribed_topic_names": said.get("names", names),
-                "subscribed_topic_regex": said.get("regex"),
+                "subscribed_topic_names": ["orders"] if joins else None,
+                "subscribed_topic_regex": None,
                 "topic_partitions": partitions({} if joins else said.get("owned")),
             },
         )
@@ -145,34 +142,6 @@ class Trace:
     ) -> None:
         """A heartbeat and its answer."""
         self.heartbeat_answered(actor, self.heartbeat_asked(actor, epoch, **said), answered, given, error)
-
-    def describe(
-        self,
-        *members: tuple[str, Partitions, Partitions],
-        epoch: int = 1,
-        assignment_epoch: int | None = None,
-        member_type: int = 1,
-        error: str = "NONE",
-    ) -> None:
-        """A description of the group: its members, each with what it has and is to have."""
-        described = [
-            {
-                "member_id": name,
-                "member_type": member_type,
-                "assignment": {"topic_partitions": partitions(owned)},
-                "target_assignment": {"topic_partitions": partitions(target)},
-            }
-            for name, owned, target in members
-        ]
-        group = {
-            "group_id": GROUP,
-            "error_code": error,
-            "group_epoch": epoch,
-            "assignment_epoch": epoch if assignment_epoch is None else assignment_epoch,
-            "members": described,
-        }
-        correlation_id = self.ask("ana", "ConsumerGroupDescribe", {"group_ids": [GROUP]})
-        self.answer("ana", "ConsumerGroupDescribe", correlation_id, {"groups": [group]})
 
     def passes(self, ms: float) -> None:
         """Have time pass before the next event."""

@@ -4,13 +4,11 @@ import pytest
 
 from harness.invariants import AtFault, Invariant, Violation, check
 from harness.scenario.ask import assignment_of
-from harness.tests.invariant_traces import INTERVAL_MS, PATIENCE_MS, Partitions, Trace
+from harness.tests.invariant_traces import INTERVAL_MS, PATIENCE_MS, Trace
 
 ALL, KEPT, FREED = {"orders": (0, 1, 2)}, {"orders": (0, 1)}, {"orders": (2,)}
 TWICE = (Invariant.ONE_OWNER, AtFault.COORDINATOR)
 FELL = (Invariant.EPOCHS_GROW, AtFault.COORDINATOR)
-UNSUBSCRIBED = (Invariant.ONLY_SUBSCRIBED, AtFault.COORDINATOR)
-CAME_BACK = (Invariant.FENCED_STAY_OUT, AtFault.COORDINATOR)
 
 
 @pytest.fixture
@@ -155,26 +153,6 @@ def test_an_answer_that_was_overtaken_by_a_leave_gives_nothing(trace: Trace) -> 
     assert trace.found() == []
 
 
-def test_a_target_with_two_owners_is_found(trace: Trace) -> None:
-    trace.describe(("ana", ALL, KEPT), ("bob", {}, {"orders": (1, 2)}))
-
-    violation = only(trace)
-    assert (violation.invariant, violation.party) == TWICE
-    assert violation.detail == "orders-1 is to go to ana and bob"
-
-
-def test_an_assignment_with_two_owners_is_found(trace: Trace) -> None:
-    trace.describe(("ana", ALL, KEPT), ("bob", FREED, FREED))
-
-    assert only(trace).detail == "orders-2 is with ana and bob"
-
-
-def test_classic_members_may_have_assigned_a_partition_twice(trace: Trace) -> None:
-    trace.describe(("ana", ALL, ALL), ("bob", FREED, FREED), member_type=0)
-
-    assert trace.found() == []
-
-
 def test_a_member_epoch_that_falls_is_found(trace: Trace) -> None:
     trace.beat("ana", 0, 3, ALL)
     trace.beat("ana", 3, 2)
@@ -199,170 +177,12 @@ def test_an_answer_that_was_on_its_way_may_be_of_an_earlier_epoch(trace: Trace) 
     assert trace.found() == []
 
 
-def test_whoever_leaves_is_answered_the_epoch_that_it_sent(trace: Trace) -> None:
-    trace.beat("ana", 0, 1, ALL)
-    trace.beat("ana", -1, 2)
-
-    assert trace.found() == [FELL]
-
-
-@pytest.mark.parametrize(("epoch", "assignment_epoch"), [(4, 4), (5, 4), (5, 6)])
-def test_a_group_epoch_that_falls_or_lags_behind_its_assignment_is_found(
-    trace: Trace, epoch: int, assignment_epoch: int
-) -> None:
-    trace.beat("ana", 0, 5, ALL)
-    trace.describe(epoch=5)
-    trace.beat("ana", 5, 5)
-    trace.describe(epoch=epoch, assignment_epoch=assignment_epoch)
-
-    assert set(trace.found()) == {FELL}
-
-
-def test_a_group_that_nobody_may_be_in_may_begin_anew(trace: Trace) -> None:
-    trace.beat("ana", 0, 5, ALL)
-    trace.describe(epoch=5)
-    trace.passes(INTERVAL_MS)
-    trace.beat("bob", 0, 1, ALL)
-    trace.describe(epoch=1)
-
-    assert trace.found() == []
-
-
-def test_a_group_that_was_not_found_may_begin_anew(trace: Trace) -> None:
-    trace.beat("ana", 0, 5, ALL)
-    trace.describe(epoch=5)
-    trace.describe(error="GROUP_ID_NOT_FOUND")
-    trace.describe(epoch=1)
-
-    assert trace.found() == []
-
-
-def test_a_partition_of_a_topic_without_subscription_is_found(trace: Trace) -> None:
-    trace.topics(t1="orders", t2="payments")
-    trace.beat("ana", 0, 1, {"t1": (0,), "t2": (0,)})
-
-    assert only(trace).detail == "ana was given payments-0, and subscribes to orders"
-    assert trace.found() == [UNSUBSCRIBED]
-
-
-def test_what_a_member_had_before_it_changed_its_subscription_may_still_be_there(trace: Trace) -> None:
-    trace.topics(t1="orders", t2="payments")
-    both = {"t1": (0,), "t2": (0,)}
-    trace.beat("ana", 0, 1, both, names=["orders", "payments"])
-    trace.beat("ana", 1, 1, both, names=["orders"], owned=both)
-
-    assert trace.found() == []
-
-
-def test_what_a_regular_expression_matches_is_the_coordinators_affair(trace: Trace) -> None:
-    trace.topics(t2="payments")
-    trace.beat("ana", 0, 1, {})
-    trace.beat("ana", 1, 2, {"t2": (0,)}, regex="pay.*")
-
-    assert trace.found() == []
-
-
-def test_a_member_that_is_unknown_stays_so_until_it_joins(trace: Trace) -> None:
-    trace.beat("ana", 0, 1, ALL)
-    trace.beat("ana", 1, error="UNKNOWN_MEMBER_ID")
-    trace.beat("ana", 1, 1)
-
-    assert only(trace).detail == "ana was refused, has not joined since, and is accepted in epoch 1"
-    assert trace.found() == [CAME_BACK]
-
-
-@pytest.mark.parametrize(
-    ("refused", "later", "owned", "found"),
-    [
-        pytest.param(1, 1, None, [CAME_BACK], id="the same again"),
-        pytest.param(4, 4, None, [], id="it came too early"),
-        pytest.param(1, 3, None, [], id="another epoch"),
-        pytest.param(2, 2, KEPT, [], id="the former epoch, with what it owns"),
-        pytest.param(1, 0, None, [], id="it joins"),
-    ],
-)
-def test_a_fenced_epoch_stays_fenced_and_the_member_may_say_something_else(
-    trace: Trace, refused: int, later: int, owned: Partitions | None, found: list[tuple[str, str]]
-) -> None:
-    trace.beat("ana", 0, 3, ALL)
-    trace.beat("ana", refused, error="FENCED_MEMBER_EPOCH")
-    trace.beat("ana", later, 4, owned=owned)
-
-    assert trace.found() == found
-
-
-def test_what_was_refused_while_a_write_failed_may_be_accepted(trace: Trace) -> None:
-    trace.beat("ana", 0, 1, ALL)
-    left = trace.heartbeat_asked("ana", -1)
-    trace.beat("ana", 1, error="UNKNOWN_MEMBER_ID")
-    trace.heartbeat_answered("ana", left, error="COORDINATOR_NOT_AVAILABLE")
-    trace.beat("ana", 1, 1)
-
-    assert trace.found() == []
-
-
 def test_classic_members_of_a_consumer_group_have_epochs_of_their_own(trace: Trace) -> None:
     trace.join("ana", 5, leader="")
     trace.join("bob", 3, leader="")
     trace.sync("bob", 3, b"what the coordinator assigned")
 
     assert trace.found() == []
-
-
-def upgraded(trace: Trace) -> None:
-    """Ana, a classic member, has two partitions, and bob, a consumer, has the third one."""
-    trace.topics(orders="orders")
-    trace.join("ana", 2, leader="")
-    trace.sync("ana", 2, assignment_of(KEPT))
-    trace.beat("bob", 0, 2, FREED)
-
-
-def test_a_classic_member_owns_what_it_was_given(trace: Trace) -> None:
-    upgraded(trace)
-    trace.beat("bob", 2, 2, {"orders": (1, 2)})
-
-    assert only(trace).detail == "bob was given orders-1, which ana has not given up"
-    assert trace.found() == [TWICE]
-
-
-def test_a_classic_member_is_given_what_consumers_have_given_up(trace: Trace) -> None:
-    upgraded(trace)
-    trace.join("ana", 3, leader="")
-    trace.sync("ana", 3, assignment_of(ALL))
-
-    assert only(trace).detail == "ana was given orders-2, which bob has not given up"
-    assert trace.found() == [TWICE]
-
-
-@pytest.mark.parametrize(
-    ("api", "said", "error"),
-    [
-        ("JoinGroup", {"member_id": "ana"}, "NONE"),
-        ("LeaveGroup", {"members": [{"member_id": "ana"}]}, "NONE"),
-        ("Heartbeat", {"member_id": "ana"}, "UNKNOWN_MEMBER_ID"),
-    ],
-)
-def test_a_classic_member_that_joins_again_or_is_out_owns_nothing(
-    trace: Trace, api: str, said: dict[str, object], error: str
-) -> None:
-    upgraded(trace)
-    trace.exchange("ana", api, said, {"error_code": error})
-    trace.beat("bob", 2, 3, ALL)
-
-    assert trace.found() == []
-
-
-@pytest.mark.parametrize(("error", "found"), [("REBALANCE_IN_PROGRESS", []), ("NONE", [TWICE])])
-def test_a_classic_member_keeps_what_it_has_while_it_heartbeats_unless_it_has_to_join_again(
-    trace: Trace, error: str, found: list[tuple[str, str]]
-) -> None:
-    upgraded(trace)
-    trace.passes(6)
-    trace.exchange("ana", "Heartbeat", {"member_id": "ana"}, {"error_code": error})
-    trace.passes(6)
-    trace.beat("bob", 2, 3, ALL)
-
-    assert trace.found() == found
 
 
 def test_members_that_were_let_in_by_a_leader_are_no_matter_here(trace: Trace) -> None:

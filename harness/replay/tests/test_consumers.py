@@ -115,6 +115,23 @@ def a_partition_given_twice(fields: Json) -> None:
     partitions.append(next(each for each in range(4) if each not in partitions))
 
 
+def described(fields: Json) -> dict[str, object]:
+    groups = fields["groups"]
+    assert isinstance(groups, list)
+    group: dict[str, object] = groups[0]
+    return group
+
+
+def epoch_fell(fields: Json) -> None:
+    described(fields)["group_epoch"] = 1
+
+
+def owned_by_both(fields: Json) -> None:
+    members = described(fields)["members"]
+    assert isinstance(members, list)
+    members[0]["target_assignment"] = members[1]["target_assignment"]
+
+
 def of_member(conversation: Consumers, member: str, nth: int) -> int:
     return conversation.position("ConsumerGroupHeartbeat", nth, member)
 
@@ -126,6 +143,9 @@ LIES: Mapping[str, tuple[Callable[[Consumers], int], Callable[[Json], None]]] = 
     "a fenced member": (lambda it: of_member(it, "ana", 2), says(error_code="FENCED_MEMBER_EPOCH")),
     "a member whose session has ended": (lambda it: of_member(it, "bob", -1), says(error_code="NONE")),
     "a description": (lambda it: it.position("ConsumerGroupDescribe", 1), described_as_empty),
+    "an epoch of the group that fell": (lambda it: it.position("ConsumerGroupDescribe", 1), epoch_fell),
+    "a target with two owners": (lambda it: it.position("ConsumerGroupDescribe", 1), owned_by_both),
+    "an epoch of who leaves": (lambda it: of_member(it, "ana", -1), says(member_epoch=2)),
     "a commit with a stale epoch": (
         lambda it: it.position("OffsetCommit", 1),
         says_of_partition(error_code="NONE"),
@@ -186,6 +206,19 @@ def test_a_regular_expression_is_resolved_a_little_later(profile: str) -> None:
 def creates(group: Consumers, name: str, version: int = 7) -> None:
     topic: Fields = {"name": name, "num_partitions": 2, "replication_factor": 1}
     group.sends("admin", "CreateTopics", version, {"topics": (topic,), "timeout_ms": 1_000})
+
+
+def test_a_topic_to_which_its_member_does_not_subscribe_is_found() -> None:
+    group = Consumers()
+    creates(group, "later")
+    group.looks_up("later")
+    later = group.topic_id
+    group.looks_up()
+    group.joins("ana")
+
+    group.finds_only(
+        group.position("ConsumerGroupHeartbeat", 0), lambda it: assigned(it)[0].update(topic_id=later)
+    )
 
 
 @pytest.mark.parametrize("version", [4, 7])  # The older one is answered without a partition count.
