@@ -5,13 +5,15 @@ python -m harness.spark.trend ARCHIVE --out FOLDER [--run RUN_ID …] [--master 
 
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING, Annotated, Final
+from string import Formatter, Template
+from threading import RLock
+from typing import TYPE_CHECKING, Annotated, Final, Protocol
 
 import pyarrow as pa  # type: ignore[import-untyped]  # Arrow has no annotations
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
@@ -21,7 +23,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from harness.spark import trend_mart
+from harness.diff.model import GOOD
+from harness.diff.target_pattern import REFERENCE
 from harness.spark.archive import (
     CONVERSATION_SCHEMA,
     CONVERSATIONS,
@@ -48,6 +51,7 @@ from harness.spark.rows import (
 )
 from harness.spark.session import spark_session, unreadable_files
 from harness.trace.schema import TraceError, columns
+from harness.verdict import COMPARABLE, RIGHT, Outcome
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -67,10 +71,13 @@ class Archived:
         self._archive = archive
         self._run_ids = run_ids
         self._frames: dict[str, DataFrame] = {}
-        self._lock = Lock()
+        self._lock = RLock()
 
     def __getitem__(self, kind: str) -> DataFrame:
-        """Return the records of a kind, by the name of its folder; conversations are those of all runs."""
+        """Return the records of a kind, by the name of its folder, or what a query makes of them.
+
+        Conversations are those of all runs.
+        """
         with self._lock:
             if kind not in self._frames:
                 self._frames[kind] = self._read(kind)
@@ -79,6 +86,8 @@ class Archived:
     def _read(self, kind: str) -> DataFrame:
         if kind == CONVERSATIONS:
             return self._parquet(self._archive.conversation_files(), CONVERSATION_SCHEMA)
+        if kind not in KINDS:
+            return queried(self._spark, kind, self)
         files = self._archive.files(kind, self._run_ids)
         if kind == "runs":
             return self._runs(files)
@@ -98,6 +107,36 @@ class Archived:
     def _parquet(self, files: Sequence[Path], schema: pa.Schema) -> DataFrame:
         paths = [_GLOB.sub(r"\\\g<0>", hadoop_path(file)) for file in files]
         return self._spark.read.schema(from_arrow_schema(schema)).parquet(*paths)
+
+
+class Frames(Protocol):
+    """Frames by their names."""
+
+    def __getitem__(self, name: str, /) -> DataFrame:
+        """Return a frame."""
+
+
+def queried(spark: SparkSession, name: str, frames: Frames) -> DataFrame:
+    """Return what the query of a name makes of the frames that it names in braces: `sql/NAME.sql`.
+
+    It is SQL, because each call of a frame's method waits for the JVM.
+    """
+    text = Template((files("harness.spark") / "sql" / f"{name}.sql").read_text("utf-8")).substitute(_WORDS)
+    named = {each for _, each, _, _ in Formatter().parse(text) if each}
+    return spark.sql(text, None, **{each: frames[each] for each in named})
+
+
+def _listed(outcomes: Iterable[Outcome]) -> str:
+    return ", ".join(f"'{each.value}'" for each in sorted(outcomes))
+
+
+_WORDS: Final = {
+    "good": _listed(GOOD),
+    "right": _listed(RIGHT),
+    "comparable": _listed(COMPARABLE),
+    "reference": f"'^(?:{REFERENCE})$'",
+}
+"""Outcomes that queries name, and the pattern of the in-process reference."""
 
 
 def hadoop_path(path: Path) -> str:
@@ -120,11 +159,14 @@ def partition_count(input_bytes: int, *, each_bytes: int = PARTITION_BYTES) -> i
 
 @dataclass(frozen=True, slots=True)
 class Mart:
-    """One table: its row class, its sort columns (empty: unsorted), and the function that builds it."""
+    """One table: its row class, whose columns it has, and its sort columns (empty: unsorted)."""
 
     row: "type[DataclassInstance]"
     order: tuple[str, ...]
-    build: Callable[[Archived], DataFrame]
+
+    def of(self, name: str, sources: Archived) -> DataFrame:
+        """Return the table of this name."""
+        return sources[name].select(*column_names(self.row))
 
 
 def write_tables(
@@ -145,7 +187,7 @@ def write_tables(
     counts = {}
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="mart") as pool:
         pending = {
-            pool.submit(write_table, table, sources, unfinished / name, partitions): name
+            pool.submit(write_table, name, table, sources, unfinished / name, partitions): name
             for name, table in marts.items()
         }
         try:
@@ -162,9 +204,9 @@ def write_tables(
     return {name: counts[name] for name in marts}
 
 
-def write_table(table: Mart, sources: Archived, folder: Path, partitions: int) -> int:
+def write_table(name: str, table: Mart, sources: Archived, folder: Path, partitions: int) -> int:
     """Write one table, and return its row count from the files' metadata, as counting in Spark costs time."""
-    frame = table.build(sources).coalesce(partitions)
+    frame = table.of(name, sources).coalesce(partitions)
     if table.order:
         frame = frame.sortWithinPartitions(*table.order)
     frame.write.parquet(hadoop_path(folder))
@@ -181,61 +223,18 @@ _ENDINGS: Final[Mapping[type[Exception], int]] = {TraceError: 65, SparkError: 69
 """The exit codes of this job, by the exception that it raises."""
 
 
-def results(of: Archived) -> DataFrame:
-    """Return the results of scenarios, and of client scripts if runs have any. Grain: as `VerdictCell`."""
-    return of["judgements"].select(*column_names(VerdictCell))
-
-
-def _successions(of: Archived) -> DataFrame:
-    return trend_mart.successions(trend_mart.driven(of["runs"], of["headers"]), results(of))
-
-
 TREND_MARTS: Final[Mapping[str, Mart]] = {
-    "verdict_matrix": Mart(VerdictCell, (), results),
-    "run_totals": Mart(
-        RunTotal,
-        ("started_at", "target"),
-        lambda of: trend_mart.run_totals(of["runs"], of["footers"], results(of)),
-    ),
-    "first_differences": Mart(
-        FirstDifference,
-        ("run_id", "scenario_id", "target"),
-        lambda of: trend_mart.first_differences(of["traces"], of["conversations"]),
-    ),
-    "cause_ages": Mart(
-        CauseAge,
-        ("cause", "difference_class"),
-        lambda of: trend_mart.cause_ages(of["differences"], of["runs"]),
-    ),
-    "first_changed_versions": Mart(
-        FirstChangedVersion,
-        ("scenario_id", "family"),
-        lambda of: trend_mart.first_changed_versions(
-            of["runs"], of["headers"], trend_mart.compared_pairs(of["traces"])
-        ),
-    ),
-    "run_deltas": Mart(
-        RunDelta, ("run_id", "scenario_id", "target"), lambda of: trend_mart.run_deltas(_successions(of))
-    ),
-    "flake_rates": Mart(
-        FlakeRate, ("scenario_id", "target"), lambda of: trend_mart.flake_rates(_successions(of))
-    ),
-    "clause_coverage": Mart(
-        ClauseCoverage,
-        ("run_id", "clause", "target"),
-        lambda of: trend_mart.clause_coverage(of["clauses"], of["headers"], of["judgements"]),
-    ),
-    "error_confusion": Mart(
-        ErrorConfusion,
-        ("target", "api", "api_version", "oracle_error_codes"),
-        lambda of: trend_mart.error_confusion(of["traces"], of["conversations"]),
-    ),
-    "latency_quantiles": Mart(
-        LatencyQuantile, ("target", "api", "api_version"), lambda of: trend_mart.latency_trend(of["events"])
-    ),
-    "slowest_scenarios": Mart(
-        SlowScenario, ("target", "place"), lambda of: trend_mart.slowest_scenarios(of["judgements"])
-    ),
+    "verdict_matrix": Mart(VerdictCell, ()),
+    "run_totals": Mart(RunTotal, ("started_at", "target")),
+    "first_differences": Mart(FirstDifference, ("run_id", "scenario_id", "target")),
+    "cause_ages": Mart(CauseAge, ("cause", "difference_class")),
+    "first_changed_versions": Mart(FirstChangedVersion, ("scenario_id", "family")),
+    "run_deltas": Mart(RunDelta, ("run_id", "scenario_id", "target")),
+    "flake_rates": Mart(FlakeRate, ("scenario_id", "target")),
+    "clause_coverage": Mart(ClauseCoverage, ("run_id", "clause", "target")),
+    "error_confusion": Mart(ErrorConfusion, ("target", "api", "api_version", "oracle_error_codes")),
+    "latency_quantiles": Mart(LatencyQuantile, ("target", "api", "api_version")),
+    "slowest_scenarios": Mart(SlowScenario, ("target", "place")),
 }
 """All tables, by the name of their folder."""
 

@@ -90,4 +90,4 @@ def packed(tmp_path: Path, *folders: RunFolder) -> Archive:
 
 
 def table(spark: SparkSession, archive: Archive, name: str) -> list[dict[str, object]]:
-    return rows(TREND_MARTS[name].build(Archived(spark, archive)))
+    return rows(TREND_MARTS[name].of(name, Archived(spark, archive)))

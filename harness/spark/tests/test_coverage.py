@@ -12,7 +12,7 @@ from harness.report.model.coverage import run_coverage
 from harness.report.model.run_data import Run
 from harness.spark.archive import arrow_table
 from harness.spark.rows import BrokerHeader, RunClause
-from harness.spark.trend_mart import clause_coverage
+from harness.spark.trend import queried
 from harness.tests.made_events import ANSWER, DIFFERENCE, JUDGEMENT
 from harness.tests.spark_archive import JUDGEMENTS, OTHER, changed, failing, finished, packed, table
 from harness.tests.spark_records import KAFKA, REFERENCE, rows
@@ -43,11 +43,12 @@ def covered(
     judgements: Sequence[Judgement],
     headers: Sequence[BrokerHeader] = (REFERENCE, KAFKA),
 ) -> list[dict[str, object]]:
-    frames = [
-        spark.createDataFrame(arrow_table(of, records))
-        for of, records in ((RunClause, clauses), (BrokerHeader, headers), (Judgement, judgements))
-    ]
-    return rows(clause_coverage(*frames).orderBy("run_id", "target"))
+    frames = {
+        "clauses": spark.createDataFrame(arrow_table(RunClause, clauses)),
+        "headers": spark.createDataFrame(arrow_table(BrokerHeader, headers)),
+        "judgements": spark.createDataFrame(arrow_table(Judgement, judgements)),
+    }
+    return rows(queried(spark, "clause_coverage", frames).orderBy("run_id", "target"))
 
 
 def standings(spark: SparkSession, clause: RunClause, *judgements: Judgement) -> dict[object, object]:

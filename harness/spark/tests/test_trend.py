@@ -11,9 +11,8 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from harness.diff.model import Judgement
-from harness.spark import trend_mart
 from harness.spark.archive import Archive, arrow_schema
-from harness.spark.trend import TREND_MARTS, Archived, build_trend, write_table
+from harness.spark.trend import TREND_MARTS, Archived, build_trend, queried, write_table
 from harness.tests.made_events import ANSWER, DIFFERENCE
 from harness.tests.spark_archive import (
     AGREED,
@@ -75,7 +74,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Archive:
 def test_a_mart_has_exactly_the_columns_of_its_row_class(
     spark: SparkSession, small: Archive, name: str
 ) -> None:
-    found = TREND_MARTS[name].build(Archived(spark, small)).schema
+    found = TREND_MARTS[name].of(name, Archived(spark, small)).schema
     declared = from_arrow_schema(arrow_schema(TREND_MARTS[name].row))
 
     assert [(field.name, field.dataType.simpleString()) for field in found] == [
@@ -106,7 +105,7 @@ def test_a_table_s_folder_has_nothing_but_its_rows(
     spark: SparkSession, small: Archive, tmp_path: Path
 ) -> None:
     table, of = TREND_MARTS["first_differences"], Archived(spark, small)
-    assert write_table(table, of, tmp_path / "table", partitions=1) == 1
+    assert write_table("first_differences", table, of, tmp_path / "table", partitions=1) == 1
     assert [path.suffix for path in (tmp_path / "table").iterdir()] == [".parquet"]
 
 
@@ -137,13 +136,11 @@ def test_only_differing_conversations_are_looked_into(spark: SparkSession, tmp_p
     archive = packed(tmp_path, *nights, finished(reports, 20, events=changed(1)))
     of = Archived(spark, archive)
     seen = Observation()
-    pairs = trend_mart.differing(trend_mart.compared_pairs(of["traces"]))
-    looked_into = trend_mart.unlike_answers(
-        pairs.observe(seen, sf.count("*").alias("count")), of["conversations"]
-    )
+    observed = of["differing"].observe(seen, sf.count("*").alias("count"))
 
-    assert trend_mart.compared_pairs(of["traces"]).count() == 40
-    assert looked_into.count() == 1
+    assert of["traces"].where("oracle_conversation IS NOT NULL").count() == 40
+    frames = {"differing": observed, "conversations": of["conversations"]}
+    assert queried(spark, "first_differences", frames).count() == 1
     assert seen.get["count"] == 1
 
 
