@@ -1,8 +1,8 @@
 """What a script does to its broker, and whether it may do so together with others."""
 
 import json
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple, TypeAlias
 
 from harness.scenario.ask import SESSION_TIMEOUT_MS
 from harness.scenario.script import (
@@ -12,19 +12,25 @@ from harness.scenario.script import (
     Elapse,
     PauseAt,
     Receive,
+    ResumeFrom,
     Script,
     Send,
     StayParked,
     Step,
     script_to_json,
+    step_to_json,
 )
 from harness.scenario.values import Json
 from harness.targets.base.conformance import CONFORMANCE_CONFIG
+from harness.targets.base.interface import Breakpoint, BrokerAction
 
 _WAITS_APART_MS: Final = 1_500
 """The unit in which waits before an action on the broker are compared; a shorter wait counts as none."""
 _SESSION_MS_MIN: Final = int(CONFORMANCE_CONFIG["group.min.session.timeout.ms"])
 _OFFSETS_TOPIC: Final = "__consumer_offsets"
+_APPENDS_NO_FAULT: Final = "Append"
+_DELETES_TOPICS: Final = "a topic is deleted"
+"""Scala's coordinators then remove all Empty groups without offsets (handleDeletedPartitions)."""
 
 
 def acts_on_broker(script: Script) -> bool:
@@ -69,23 +75,96 @@ def _spoilt(script: Script) -> frozenset[int | None]:
     return frozenset(places.get(step.group.name) for step in appends)
 
 
+MeetingPlace: TypeAlias = tuple[int, int]
+"""When conversations meet at their broker: the number of a round, and a part of it."""
+PAUSED, _APPENDS, _ACTS, RELEASES = range(4)
+"""The parts of a round."""
+
+
+def meeting_places(script: Script) -> Mapping[int, MeetingPlace]:
+    """Return when a conversation meets others for each of its actions on the broker, by the step's index.
+
+    It meets once for several appends in a row, before the first.
+    """
+    found: dict[int, MeetingPlace] = {}
+    last = (0, -1)
+    previous: Step | None = None
+    for index, step in enumerate(script.steps):
+        if isinstance(step, Control):
+            if not (isinstance(step, Append) and isinstance(previous, Append)):
+                part = _part(step)
+                last = (last[0] + (part <= last[1]), part)
+            found[index] = last
+        previous = step
+    return found
+
+
+def _part(step: Control) -> int:
+    match step:
+        case PauseAt():
+            return PAUSED
+        case Append():
+            return _APPENDS
+        case DoToBroker():
+            return _ACTS
+        case ResumeFrom():
+            return RELEASES
+
+
+def rounds_with_pauses(scripts: Iterable[Script]) -> frozenset[int]:
+    """Return the rounds in which one of some scripts pauses the coordinator."""
+    places = (place for script in scripts for place in meeting_places(script).values())
+    return frozenset(number for number, part in places if part == PAUSED)
+
+
 def actions_on_broker(script: Script) -> Iterator[str]:
-    """Yield a script's actions on its broker, step by step, after its id if it must act alone."""
+    """Yield the actions on the broker that all scripts of a cohort have, after an id if it must act alone.
+
+    In a round that ends and starts the broker, some may also pause it while it loads its log, or append to
+    that log what spoils nothing: others wait for the end of the round, and see nothing of it.
+    """
     if not acts_on_broker(script):
         return
     if _minds_waiting(script) or takes_log_away(script) or _spoils_all(script):
         yield script.id
-    steps = script_to_json(script)["steps"]
-    assert isinstance(steps, list)
+    if any(isinstance(step, Send) and step.api == "DeleteTopics" for step in script.steps):
+        yield _DELETES_TOPICS
+    found: dict[MeetingPlace, _Met] = {}
+    contents = script_to_json(script)["steps"]
+    assert isinstance(contents, list)
+    places = meeting_places(script)
     waited_ms = 0
-    previous: Step | None = None
-    for step, content in zip(script.steps, steps, strict=True):
+    for index, step in enumerate(script.steps):
         waited_ms += _waiting_ms(step)
-        # Conversations meet once for several appends in a row, before the first.
-        if isinstance(step, Control) and not (isinstance(step, Append) and isinstance(previous, Append)):
-            yield f"{_action(step, content, script)} after {waited_ms // _WAITS_APART_MS}"
+        if isinstance(step, Control) and places[index] not in found:
+            text = _action(step, contents[index], script)
+            found[places[index]] = _Met(step, text, waited_ms // _WAITS_APART_MS)
             waited_ms = 0
-        previous = step
+    for place, met in found.items():
+        if not _is_aside(place, found):
+            yield f"{met.text} after {met.waits}"
+
+
+class _Met(NamedTuple):
+    """An action on the broker for which conversations meet."""
+
+    step: Control
+    text: str
+    waits: int
+    """How long the conversation waits before, in units of `_WAITS_APART_MS`."""
+
+
+def _is_aside(place: MeetingPlace, found: Mapping[MeetingPlace, _Met]) -> bool:
+    """Return whether others may share the broker without an action, since a round hides it from them."""
+    number, part = place
+    met, acts = found[place], found.get((number, _ACTS))
+    if part == _ACTS or acts is None or acts.text not in _ENDS_AND_STARTS or met.waits or acts.waits:
+        return False
+    if part == _APPENDS:
+        return met.text == _APPENDS_NO_FAULT
+    return (
+        tuple(found[number, each].text for each in (PAUSED, RELEASES) if (number, each) in found) == _PAUSES
+    )
 
 
 def waits_at_its_end(script: Script) -> bool:
@@ -116,8 +195,8 @@ def _action(step: Control, content: Json, script: Script) -> str:
     """Describe an action, without what each conversation does by itself once all have met."""
     if isinstance(step, Append):
         # A script that spoils nothing chooses no partition, so it does not share with one that spoils.
-        return "Append that spoils" if _spoilt(script) else "Append"
-    text = json.dumps(content, sort_keys=True)
+        return "Append that spoils" if _spoilt(script) else _APPENDS_NO_FAULT
+    text = _text(content)
     if isinstance(step, DoToBroker) and _awaits_an_answer(step, script):
         return f"{text} and what it answers"
     if not isinstance(step, PauseAt) or not step.of:
@@ -126,6 +205,19 @@ def _action(step: Control, content: Json, script: Script) -> str:
     partitions = [places.get(group.name) for group in step.of]
     # A group that is not placed is not where another script's group of that name is.
     return f"{text} {script.id if None in partitions else partitions}"
+
+
+def _text(content: Json) -> str:
+    return json.dumps(content, sort_keys=True)
+
+
+_ENDS_AND_STARTS: Final = tuple(
+    _text(step_to_json(DoToBroker(lever=each))) for each in (BrokerAction.RESTART, BrokerAction.KILL)
+)
+_PAUSES: Final = tuple(
+    _text(step_to_json(step))
+    for step in (PauseAt(point=Breakpoint.LOADING), ResumeFrom(point=Breakpoint.LOADING))
+)
 
 
 def _awaits_an_answer(action: DoToBroker, script: Script) -> bool:

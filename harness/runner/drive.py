@@ -13,6 +13,7 @@ from typing import Final
 from harness.capacity import broker_slots, machine, start_slots
 from harness.runner.admission import Admission
 from harness.runner.applicable import why_not_applicable
+from harness.runner.broker_actions import rounds_with_pauses
 from harness.runner.interpreter import Interpreter
 from harness.runner.placing import clear_log_of, group_ids, kinds_of_names, num_partitions
 from harness.runner.recorder import EventPosition, Recorder, recorder_of
@@ -289,7 +290,8 @@ class Drive:
         rest_ms = broker_group.duration_ms + (_IN_A_ROW_MS if len(broker_group.cohorts) > 1 else 0)
         for number, each in enumerate(broker_group.cohorts):
             rest_ms -= each.duration_ms
-            rendezvous = Rendezvous(len(each.scripts)) if each.acts and broker.shares_coordinator else None
+            meets = each.acts and broker.shares_coordinator
+            rendezvous = Rendezvous(len(each.scripts), rounds_with_pauses(each.scripts)) if meets else None
             try:
                 if number and broker_group.cohorts[number - 1].clears and how_it_ended(broker) is None:
                     await clear_log_of(broker)

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final
 
 from harness.apis.table import descriptor
+from harness.runner.broker_actions import PAUSED, meeting_places
 from harness.runner.line import Answered, Line, OpenRequest, role_of
 from harness.runner.metadata_probe import UNCONFIGURED_MS, MetadataUnseenError, probes
 from harness.runner.recorder import EventPosition, Recorder
@@ -148,17 +149,18 @@ class Interpreter:
                 action = BrokerAction(step.lever)
                 if action.cuts_connections:
                     await self._cut_connections(index, action)
-                await self._together(partial(self.session.carry_out, action, step.broker_config))
+                await self._together(index, partial(self.session.carry_out, action, step.broker_config))
             case Append():
                 # Each appends its own records, once no conversation makes the coordinator write any more.
                 if not (index and isinstance(self.script.steps[index - 1], Append)):
-                    await self._together(_nothing)
+                    await self._together(index, _nothing)
                 await self._append(step)
             case PauseAt():
                 partitions = frozenset(map(self._partition_of, step.of))
-                await self._together(partial(self.session.pause_at, Breakpoint(step.point), partitions))
+                pause = partial(self.session.pause_at, Breakpoint(step.point), partitions)
+                await self._together(index, pause)
             case ResumeFrom():
-                await self._together(partial(self.session.resume_from, Breakpoint(step.point)))
+                await self._together(index, partial(self.session.resume_from, Breakpoint(step.point)))
         self.recorder.note(EventKind.CONTROL, EventPosition(step=index), step_text(step))
 
     async def _cut_connections(self, index: int, action: BrokerAction) -> None:
@@ -191,8 +193,16 @@ class Interpreter:
         assert self.partitions is not None, "a script that minds is not run where nobody knows"
         return partition_of(self.bindings.groups[group.name], self.partitions)
 
-    async def _together(self, action: Action) -> None:
-        await (action() if self.rendezvous is None else self.rendezvous.meet(action))
+    async def _together(self, index: int, action: Action) -> None:
+        if self.rendezvous is None:
+            await action()
+            return
+        places = meeting_places(self.script)
+        at = places[index]
+        await self.rendezvous.meet(action, at)
+        pauses_itself = any(number == at[0] and part == PAUSED for number, part in places.values())
+        if isinstance(self.script.steps[index], DoToBroker) and not pauses_itself:
+            await self.rendezvous.end(at)
 
     async def _send(self, index: int, step: Send) -> None:
         sent = await self._write(self._place(index, step), step, step.fields)

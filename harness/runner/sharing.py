@@ -24,7 +24,7 @@ from harness.trace.schema import json_object
 
 BROKER_GROUP_SIZE_MAX: Final = 24
 """How many conversations meet at a broker if each blocks one of its threads: more would block all."""
-MEETING_SIZE_MAX: Final = 64
+MEETING_SIZE_MAX: Final = 160
 """How many conversations meet at any other broker: the more meet, the longer each waits for the rest."""
 BROKERS_A_CONFIG: Final = 2
 """How many brokers share the cohorts of one configuration, if these take long."""

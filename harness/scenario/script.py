@@ -305,7 +305,7 @@ def script_to_json(script: Script) -> dict[str, Json]:
             {name: each for name, each in asdict(a).items() if (name, each) != ("principal", None)}
             for a in script.actors
         ],
-        "steps": [_step_to_json(step) for step in script.steps],
+        "steps": [step_to_json(step) for step in script.steps],
         **_placements_to_json(script.placements),
     }
 
@@ -333,7 +333,8 @@ def script_from_json(data: Mapping[str, Json]) -> Script:
         raise ScenarioError(f"not a script of this version of the harness: {error!r}") from error
 
 
-def _step_to_json(step: Step) -> dict[str, Json]:
+def step_to_json(step: Step) -> dict[str, Json]:
+    """Return one step of a script as JSON data, with a description in words under `text`."""
     content = {entry.name: to_json(getattr(step, entry.name)) for entry in fields(step)}
     if isinstance(step, PauseAt) and not step.of:
         del content["of"]

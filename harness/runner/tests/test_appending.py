@@ -5,8 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
+from harness.runner.broker_actions import rounds_with_pauses
 from harness.runner.rendezvous import Rendezvous
 from harness.runner.sharing import broker_groups
+from harness.runner.tests.test_sharing import pauses_at_loading, releases_loading
 from harness.scenario import (
     Breakpoint,
     Capability,
@@ -66,7 +68,8 @@ def pauses_at(partition: int | None) -> Callable[[Conversation], None]:
     ("one", "other", "sizes"),
     [
         (appends_one, appends_another, [2]),
-        (appends_one, lambda _: None, [1, 1]),
+        (appends_one, lambda _: None, [2]),
+        (spoils, lambda _: None, [1, 1]),
         (spoils, spoils, [1, 1]),
         (pauses_at(3), pauses_at(3), [2]),
         (pauses_at(3), pauses_at(4), [1, 1]),
@@ -74,7 +77,8 @@ def pauses_at(partition: int | None) -> Callable[[Conversation], None]:
     ],
     ids=[
         "whatever they append",
-        "not with who appends nothing",
+        "with who appends nothing",
+        "not with who appends nothing, if they spoil the log",
         "not if they spoil the log",
         "if they pause at the same partition",
         "not if at another",
@@ -139,3 +143,24 @@ async def test_each_appends_by_itself_when_all_have_met() -> None:
     await asyncio.gather(*map(take_part, sessions, scripts))
     actions = [action for session in sessions for action in session.actions]
     assert sorted(actions) == ["append 1 to 0", "append 2 to 0", "restart"]
+
+
+async def test_who_appends_or_pauses_less_waits_for_the_end_of_the_others_round() -> None:
+    happened: list[str] = []
+    scripts = [
+        script("appends", appends_one, restarts),
+        script("restarts", restarts),
+        script("pauses", pauses_at_loading, restarts, releases_loading),
+    ]
+    rendezvous = Rendezvous(len(scripts), rounds_with_pauses(scripts))
+
+    async def take_part(reported: Script) -> None:
+        session = MemorySession(lambda _: (), actions=happened)
+        await interpreted(reported, session, {"main": "a"}, partitions=1, rendezvous=rendezvous)
+        happened.append(reported.id.rpartition("/")[2])
+        rendezvous.leave()
+
+    await asyncio.gather(*map(take_part, scripts))
+
+    assert happened[:4] == ["hold loading", "append 1 to 0", "restart", "release loading"]
+    assert sorted(happened[4:]) == ["appends", "pauses", "restarts"]
