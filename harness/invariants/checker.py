@@ -99,8 +99,6 @@ class Checker:
             (event.run_id, event.target, event.scenario_id), _Conversation()
         )
         if event.kind in _COORDINATOR_ENDS:
-            for group in conversation.groups.values():
-                group.coordinator_may_have_changed()
             for blame in conversation.blames.values():
                 blame.changes_ms.append(event.at_ms)
         exchange = self._pairing.take(event)
@@ -117,7 +115,6 @@ class Checker:
             self.refusals += self._blame(conversation, group_id).asked(asked)
         group_id = text(asked.request, "group_id")
         if group_id:
-            self._group(conversation, group_id).asked(asked)
             self._consumer_group(conversation, group_id).asked(asked)
             self._commits(conversation, group_id).asked(asked)
             identity = conversation.identities.setdefault(group_id, Identity())

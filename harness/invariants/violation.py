@@ -9,20 +9,16 @@ class Invariant(StrEnum):
     """A statement that must be true."""
 
     ONE_OWNER = "one owner"
-    """A partition has at most one owner: within a generation, or in a consumer group at any time.
+    """A partition has at most one owner: of those a leader assigns, or in a consumer group at any time.
 
     In a consumer group a member owns what an answer assigned to it, until it reports that it gave that up,
     joins anew, leaves, is fenced, or may have been removed because its session timed out.
     Source: ConsumerGroup#addPartitionEpochs, CurrentAssignmentBuilder#computeNextAssignment (4.3.1).
     """
-    LEADER_ASSIGNS = "the leader assigns"
-    """A member's assignment is the one that its generation's leader sent for it."""
-    GENERATIONS_GROW = "generations grow"
-    """No join is answered with a generation lower than one that was known when the join was sent."""
     COMMITS_STAY = "commits stay"
     """A committed offset never decreases unless the lower offset was committed."""
     ALL_ASSIGNED = "all are assigned"
-    """Every member of a stable generation has an assignment."""
+    """A leader assigns something to every member of its generation."""
     EPOCHS_GROW = "epochs grow"
     """A member's epoch falls only if it joins anew.
 
