@@ -55,7 +55,7 @@ def _lines(coverage: Coverage) -> Iterator[str]:
         ("said to be out of reach, yet exercised", coverage.stale_exclusions),
     ):
         for line in lines:
-            yield f"{title}: {line.clause}  {line.statement}"
+            yield f"{title}: {line.clause.id}  {line.clause.statement}"
     for title, lines in coverage.sections():
         if due := [line for line in lines if line.is_due]:
             standings = (f"  {target} {_standings(due, target)}" for target in coverage.targets)

@@ -181,15 +181,8 @@ def evaluate(run: StoredRun, policy: Policy, given: Given) -> Gated:
     evidence = with_clients(of_scenarios, *clients, policy)
     decision = decide(evidence, policy)
     ran = None if earlier is None else _compared_with(earlier, checked, decision, policy, by=named_by)
-    return _gated(decision, evidence, ran)
-
-
-def _gated(decision: Decision, evidence: Evidence, baseline: BaselineData | None = None) -> Gated:
     return Gated(
-        decision=decision,
-        judgements=evidence.checked.judgements,
-        infos=evidence.infos,
-        baseline=baseline,
+        decision=decision, judgements=evidence.checked.judgements, infos=evidence.infos, baseline=ran
     )
 
 
@@ -230,7 +223,7 @@ def _baseline(path: Path | None, policy: Policy, infos: Mapping[str, TargetInfo]
     judged = read_baseline(path)
     assert judged is not None, "there is a path"
     earlier = open_run(path)
-    _refuse_cut_short(path, cut_short(earlier))
+    _refuse(f"{path} cannot be the baseline", cut_short(earlier))
     _refuse_strangers(path, policy.baseline.targets, infos, [*earlier.header.targets, *earlier.infos])
     here = {there: name for name, there in policy.baseline.targets.items()}
     renamed = tuple(replace(each, target=here.get(each.target, each.target)) for each in judged)
@@ -282,7 +275,8 @@ def evaluate_clients(run: ClientsRun, policy: Policy, given: Given) -> Gated:
         command=run.command,
     )
     evidence = with_clients(alone, run, earlier, policy)
-    return _gated(decide(evidence, policy), evidence)
+    decision = decide(evidence, policy)
+    return Gated(decision=decision, judgements=evidence.checked.judgements, infos=evidence.infos)
 
 
 def clients_cut_short(run: ClientsRun) -> tuple[str, ...]:
@@ -339,7 +333,7 @@ def _clients_baseline(path: Path | None, policy: Policy, targets: Sequence[str])
     if folder is None:
         raise ReportError(f"{path} cannot be the baseline: it has no client scripts")
     earlier = load_clients(folder)
-    _refuse_cut_short(path, clients_cut_short(earlier))
+    _refuse(f"{path} cannot be the baseline", clients_cut_short(earlier))
     there = [record.name for record in earlier.targets]
     _refuse_strangers(path, policy.baseline.targets, targets, there)
     return earlier
@@ -364,11 +358,6 @@ def _refuse_strangers(
         )
 
 
-def _refuse_cut_short(path: Path, reasons: Sequence[str]) -> None:
-    if reasons:
-        raise TraceError(f"{path} cannot be the baseline: {'; '.join(reasons)}")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRun:
     """A run's results and the targets that they belong to."""
@@ -385,34 +374,24 @@ def judge_whole(path: Path, entries: Sequence[SourcedEntry], today: date) -> Jud
         ReportError: it is not a run's folder, or it is of another kind.
         TraceError: it was cut short, or a file is damaged.
     """
-    if is_clients_folder(path):
-        return _of_clients(path.resolve(), entries, today)
-    run = open_run(path)
-    _refuse(path, cut_short(run))
-    checked = check_folder(run.folder, entries=entries, baseline=None, today=today)
-    folder = clients_folder(run.path)
-    clients = None if folder is None else _of_clients(folder, entries, today)
-    return _together(JudgedRun(checked=checked, infos=run.infos), clients)
+    is_alone = is_clients_folder(path)
+    folder = path.resolve() if is_alone else clients_folder(path.resolve())
+    checked, infos = NOTHING_CHECKED, dict[str, TargetInfo]()
+    if not is_alone:
+        run = open_run(path)
+        _refuse(f"{path}: nothing can be concluded from it", cut_short(run))
+        checked = check_folder(run.folder, entries=entries, baseline=None, today=today)
+        infos.update(run.infos)
+    if folder is not None:
+        clients = load_clients(folder)
+        _refuse(f"{folder}: nothing can be concluded from it", clients_cut_short(clients))
+        if clients.results:
+            of_clients = check_clients(clients, entries=entries, baseline=None, today=today)
+            checked = together(checked, of_clients)
+        infos.update(client_infos(clients))
+    return JudgedRun(checked=checked, infos=infos)
 
 
-def _of_clients(path: Path, entries: Sequence[SourcedEntry], today: date) -> JudgedRun:
-    run = load_clients(path)
-    _refuse(path, clients_cut_short(run))
-    checked = NOTHING_CHECKED
-    if run.results:
-        checked = check_clients(run, entries=entries, baseline=None, today=today)
-    return JudgedRun(checked=checked, infos=client_infos(run))
-
-
-def _refuse(path: Path, reasons: Sequence[str]) -> None:
+def _refuse(what: str, reasons: Sequence[str]) -> None:
     if reasons:
-        raise TraceError(f"{path}: nothing can be concluded from it: {'; '.join(reasons)}")
-
-
-def _together(of_scenarios: JudgedRun, of_clients: JudgedRun | None) -> JudgedRun:
-    if of_clients is None:
-        return of_scenarios
-    return JudgedRun(
-        checked=together(of_scenarios.checked, of_clients.checked),
-        infos={**of_scenarios.infos, **of_clients.infos},
-    )
+        raise TraceError(f"{what}: {'; '.join(reasons)}")

@@ -7,12 +7,14 @@ them. A flaky result is a `flakyFailure` or `flakyError`, which Maven's Surefire
 and then passed: the test case counts as passed. The gate writes its decision with the same elements.
 """
 
-import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from harness.diff.model import Judgement
 from harness.report.exports.comparison import in_brief, markdown
@@ -121,53 +123,20 @@ def _message(judgement: Judgement) -> str:
 
 def junit_text(name: str, suites: Sequence[Suite]) -> str:
     """Return test suites as JUnit XML."""
-    root = ET.Element("testsuites", name=name)
-    root.extend(map(_suite, suites))
-    ET.indent(root, space="")
-    return ET.tostring(root, encoding="unicode", xml_declaration=True)
+    return _xml().get_template("junit.xml.j2").render(name=name, suites=suites)
 
 
-def _suite(suite: Suite) -> ET.Element:
-    elements = Counter(each.element for each in suite.cases)
-    made = ET.Element(
-        "testsuite",
-        name=in_xml(suite.name),
-        tests=str(len(suite.cases)),
-        failures=str(elements["failure"]),
-        errors=str(elements["error"]),
-        skipped=str(elements[SKIPPED]),
-        time=_seconds(suite.duration_ms),
+@cache
+def _xml() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("harness.report.exports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    if suite.timestamp:
-        made.set("timestamp", suite.timestamp)
-    _properties(made, suite.properties)
-    made.extend(map(_case, suite.cases))
-    return made
-
-
-def _case(case: Case) -> ET.Element:
-    made = ET.Element("testcase", classname=in_xml(case.folder), name=in_xml(case.name))
-    if case.duration_ms:
-        made.set("time", _seconds(case.duration_ms))
-    _properties(made, case.properties)
-    if case.element:
-        reported = ET.SubElement(made, case.element, message=in_xml(case.message))
-        if case.kind:
-            reported.set("type", case.kind)
-        if case.text:
-            reported.text = in_xml(case.text)
-    return made
-
-
-def _properties(parent: ET.Element, properties: Mapping[str, str]) -> None:
-    if properties:
-        holder = ET.SubElement(parent, "properties")
-        for name, value in properties.items():
-            ET.SubElement(holder, "property", name=name, value=in_xml(value))
-
-
-def _seconds(duration_ms: float) -> str:
-    return f"{duration_ms / 1000:.3f}"
+    environment.filters["xml"] = in_xml
+    return environment
 
 
 def write_junit(run: Run) -> Path:

@@ -43,12 +43,7 @@ HEAT_MAX: Final = 5
 class ClauseLine:
     """One row of the catalogue with its coverage."""
 
-    clause: str
-    section_title: str
-    statement: str
-    exclusion: str | None
-    reason: str | None
-    """Why the row is excluded; None if it is not."""
+    clause: Clause
     scenario_ids: tuple[str, ...]
     """Scenarios that name the row."""
     standings: Mapping[str, ClauseStatus]
@@ -57,7 +52,7 @@ class ClauseLine:
     @property
     def is_due(self) -> bool:
         """Whether a scenario should exercise the row."""
-        return self.exclusion is None
+        return self.clause.is_due
 
     @property
     def is_exercised(self) -> bool:
@@ -100,7 +95,7 @@ class Coverage:
 
     def exclusions(self) -> Counter[str]:
         """Return the counts of excluded rows, by the kind of exclusion."""
-        return Counter(line.exclusion for line in self.lines if line.exclusion is not None)
+        return Counter(line.clause.exclusion for line in self.lines if line.clause.exclusion is not None)
 
     def tally(self, target: str) -> Counter[ClauseStatus]:
         """Return the counts of due rows, by their status on a target."""
@@ -116,7 +111,7 @@ class Coverage:
 
     def sections(self) -> tuple[tuple[str, tuple[ClauseLine, ...]], ...]:
         """Group the rows by the title of their section."""
-        grouped = groupby(self.lines, key=lambda line: line.section_title)
+        grouped = groupby(self.lines, key=lambda line: line.clause.section_title)
         return tuple((title, tuple(lines)) for title, lines in grouped)
 
 
@@ -141,26 +136,13 @@ def coverage_of(
         subject=subject,
         targets=tuple(targets),
         lines=tuple(
-            line_of(
-                clause,
-                naming[clause.id],
-                {name: _status(clause, outcomes[clause.id, name]) for name in targets},
+            ClauseLine(
+                clause=clause,
+                scenario_ids=tuple(sorted(naming[clause.id])),
+                standings={name: _status(clause, outcomes[clause.id, name]) for name in targets},
             )
             for clause in sorted(clauses, key=lambda each: (each.section, each.id))
         ),
-    )
-
-
-def line_of(clause: Clause, scenario_ids: Iterable[str], standings: Mapping[str, ClauseStatus]) -> ClauseLine:
-    """Return a row of the catalogue with the scenarios that name it, and its status by target."""
-    return ClauseLine(
-        clause=clause.id,
-        section_title=clause.section_title,
-        statement=clause.statement,
-        exclusion=clause.exclusion,
-        reason=clause.reason,
-        scenario_ids=tuple(sorted(scenario_ids)),
-        standings=standings,
     )
 
 
@@ -237,8 +219,11 @@ def static_coverage(clauses: Mapping[str, Clause], scripts: Mapping[str, Script]
     for script in scripts.values():
         for name in script.clauses:
             naming[name].append(script.id)
-    lines = tuple(line_of(clause, naming[clause.id], {}) for clause in clauses.values())
-    return Coverage(subject="the scripts", targets=(), lines=lines)
+    lines = (
+        ClauseLine(clause=each, scenario_ids=tuple(sorted(naming[each.id])), standings={})
+        for each in clauses.values()
+    )
+    return Coverage(subject="the scripts", targets=(), lines=tuple(lines))
 
 
 def coverage_to_json(coverage: Coverage) -> dict[str, object]:
@@ -249,18 +234,18 @@ def coverage_to_json(coverage: Coverage) -> dict[str, object]:
         "exercised": len(coverage.due) - len(coverage.missing),
         "percent": round(coverage.percent, 1),
         "excluded": dict(coverage.exclusions()),
-        "missing": [line.clause for line in coverage.missing],
+        "missing": [line.clause.id for line in coverage.missing],
         "targets": {
             target: {status.value: count for status, count in sorted(coverage.tally(target).items())}
             for target in coverage.targets
         },
         "clauses": [
             {
-                "id": line.clause,
-                "section": line.section_title,
-                "statement": line.statement,
-                "exclusion": line.exclusion,
-                "reason": line.reason,
+                "id": line.clause.id,
+                "section": line.clause.section_title,
+                "statement": line.clause.statement,
+                "exclusion": line.clause.exclusion,
+                "reason": line.clause.reason,
                 "scenarios": line.scenario_ids,
                 "exercised": line.is_exercised,
                 "targets": {target: status.value for target, status in line.standings.items()},
