@@ -11,9 +11,9 @@ from typing import Final, TypeAlias
 
 from harness.diff.alignment import AlignedEvents
 from harness.invariants.exchange import HEARTBEATS, NO_ERROR, Exchange, text
-from harness.orders.compare import Unlike, all_unlike, comparable
-from harness.orders.interface import ReferenceAnswer
+from harness.replay.compare import Unlike, all_unlike, comparable
 from harness.replay.group import Account
+from harness.replay.interface import ReferenceAnswer
 from harness.results.client_impact import Contrast, FieldChange, deviation
 from harness.results.replay_results import ReplayFinding
 from harness.trace.events import Event, EventKind

@@ -12,11 +12,11 @@ from typing import Final, TypeAlias
 
 from harness.apis.descriptor import Access
 from harness.invariants.exchange import HEARTBEATS, MEMBERSHIP, NO_ERROR, Exchange, number, text
-from harness.orders.course import Course, Skip
-from harness.orders.interface import ReferenceAnswer
+from harness.replay.course import Course, Skip
 from harness.replay.gaps import UNSEEN, Gap, gaps_of, may_be_loading, maybe_while_loading, with_begun
 from harness.replay.gaps import WHY as LOADING
 from harness.replay.history import RecordedConversation, members_of
+from harness.replay.interface import ReferenceAnswer
 from harness.replay.machine import ReplayMachine, refusal
 from harness.replay.modern import ModernGroup, is_first, joins
 from harness.replay.modern import has_earlier_members as has_earlier_modern_members
@@ -426,7 +426,6 @@ class _Part:
         if apart_ms is not None:
             self._leave_out([fed[each] for each in missed if fed[each].asked_ms <= apart_ms], _APART)
             return None, [each for each in fed if each.asked_ms > apart_ms]
-        assert isinstance(course.machine, ReplayMachine), "the course began with one"
         running = Running(
             machine=course.machine,
             left=tuple(each for place, each in enumerate(fed) if not course.position.is_taken(place)),

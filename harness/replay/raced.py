@@ -10,10 +10,9 @@ from typing import Final
 from typing_extensions import override
 
 from harness.invariants.exchange import Exchange
-from harness.orders.interface import InnerKind, InnerStep
-from harness.orders.machine import Answers
 from harness.replay.history import RecordedConversation
-from harness.replay.machine import ReplayMachine
+from harness.replay.interface import InnerKind, InnerStep
+from harness.replay.machine import Answers, ReplayMachine
 from harness.targets.reference.profile import ReferenceProfile, state_of
 from reference_coordinator.core.effects import AppendRecords
 from reference_coordinator.core.errors import Errors

@@ -10,10 +10,10 @@ from math import inf
 from typing import Final
 
 from harness.invariants.exchange import Exchange
-from harness.orders.compare import Unlike
-from harness.orders.course import Apply, Course, Move, Skip, Take
-from harness.orders.interface import InnerKind, ReferenceAnswer
-from harness.orders.search import Search
+from harness.replay.compare import Unlike
+from harness.replay.course import Apply, Course, Move, Skip, Take
+from harness.replay.interface import InnerKind, ReferenceAnswer
+from harness.replay.search import Search
 from harness.results.replay_results import ReplayFinding
 
 _AFTER_REQUESTS_MS: Final = 1.0

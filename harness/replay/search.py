@@ -7,7 +7,7 @@ by the operations that took effect and by the machine's state.
 from dataclasses import dataclass
 from math import inf
 
-from harness.orders.course import Course, Misfit, Move, Skip
+from harness.replay.course import Course, Misfit, Move, Skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import Final
 
 from harness.apis.table import descriptor
 from harness.invariants.exchange import Fields
-from harness.orders.interface import ReferenceAnswer
+from harness.replay.interface import ReferenceAnswer
 from harness.trace.canonical import Json, sort_key, sort_key_fields
 
 _LEFT_OUT: Final = frozenset(("throttle_time_ms", "client_host", "error_message", "status_detail"))

@@ -1,4 +1,4 @@
-"""The interface of a search to a machine, which takes requests one at a time and returns its answers.
+"""What a machine tells a search: its answers, and the steps that it may take by itself.
 
 An operation of a coordinator need not be one step. A group's metadata is written and *then* takes effect, a
 rebalance ends by a timer, a group that is Dead is removed later. What happens between two requests is an
@@ -8,10 +8,9 @@ rebalance ends by a timer, a group that is Dead is removed later. What happens b
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import inf
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple
 
-from harness.invariants.exchange import Exchange, Fields
+from harness.invariants.exchange import Fields
 
 
 class InnerKind(StrEnum):
@@ -45,29 +44,3 @@ class ReferenceAnswer:
     """Other permitted values, by top-level field."""
     is_as_recorded: bool = False
     """Whether its bytes equal the recorded answer; its fields are not decoded then."""
-
-
-class Machine(Protocol):
-    """The reference, as one order of operations runs on it."""
-
-    @property
-    def now_ms(self) -> int:
-        """Its time, which never goes back."""
-
-    def apply(self, operation: Exchange, at_ms: float) -> tuple[ReferenceAnswer, ...]:
-        """Apply an operation; return the answers that it causes, to any client."""
-
-    def inner_steps(self, until_ms: float = inf) -> tuple[InnerStep, ...]:
-        """Return what could happen next without a request, up to a time, the likeliest first."""
-
-    def take(self, step: InnerStep, at_ms: float) -> tuple[ReferenceAnswer, ...]:
-        """Take an inner step; return the answers that it causes."""
-
-    def state(self) -> str:
-        """Return the state of the groups in words."""
-
-    def digest(self) -> str:
-        """Return a text that is equal only for states with the same future behaviour."""
-
-    def copy(self) -> Self:
-        """Return an independent copy."""

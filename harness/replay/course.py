@@ -6,8 +6,9 @@ from math import inf
 from typing import Final, NamedTuple, TypeAlias
 
 from harness.invariants.exchange import Exchange, Fields
-from harness.orders.compare import Unlike, comparable, unlike
-from harness.orders.interface import InnerStep, Machine, ReferenceAnswer
+from harness.replay.compare import Unlike, comparable, unlike
+from harness.replay.interface import InnerStep, ReferenceAnswer
+from harness.replay.machine import ReplayMachine
 
 _KEPT_EVERY: Final = 1_024
 """Moves after which a position is kept; most searches never go back."""
@@ -54,7 +55,7 @@ class Misfit:
 class Position:
     """A position on the path."""
 
-    machine: Machine
+    machine: ReplayMachine
     wanted: set[int]
     """Places of operations whose recorded answer was not given yet."""
     length: int = 0
@@ -105,7 +106,7 @@ class Course:
     """In the order in which they were sent."""
     groups: frozenset[str]
     """The groups about which answers are compared."""
-    begin: Callable[[], Machine]
+    begin: Callable[[], ReplayMachine]
     next_moves: Callable[["Course"], tuple[Move, ...]]
     """Returns what may come next, the likeliest first."""
     any_answer: frozenset[int] = frozenset()
@@ -127,7 +128,7 @@ class Course:
         self.position = self._beginning()
 
     @property
-    def machine(self) -> Machine:
+    def machine(self) -> ReplayMachine:
         """The machine at the current position."""
         return self.position.machine
 
@@ -144,10 +145,6 @@ class Course:
     def missed(self) -> list[int]:
         """Return the places of recorded answers that were not given yet."""
         return sorted(self.position.wanted - self.unheeded)
-
-    def place_of(self, index: int | None) -> int | None:
-        """Return the place of the operation with an index, if the course has it."""
-        return None if index is None else self._places.get(index)
 
     def go_to(self, path: Sequence[Move]) -> None:
         """Change to another path: return to the last kept position on both, and make the other moves.
