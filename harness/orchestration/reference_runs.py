@@ -22,7 +22,6 @@ from typing import Final
 from typing_extensions import override
 
 from harness.runner.applicable import why_not_applicable, why_not_served
-from harness.runner.broker_actions import acts_on_broker
 from harness.runner.interpreter import Interpreter
 from harness.runner.placing import group_ids, num_partitions
 from harness.runner.recorder import EventPosition, Recorder
@@ -32,9 +31,7 @@ from harness.scenario.script import Script
 from harness.targets.base.conformance import CHECK_INTERVAL, QUICK_CONSUMER_GROUPS
 from harness.targets.base.delegated import DelegatedConnection, DelegatedSession
 from harness.targets.base.interface import (
-    Breakpoint,
     Broker,
-    BrokerAction,
     BrokerDescription,
     BrokerSession,
     Connection,
@@ -122,8 +119,6 @@ _REPORTED: Final = (
 """The fields of an event that depend neither on chance nor on when the conversation began."""
 PACE_MS: Final = 7
 """The time that passes before a paced request: more than none, and less than any script waits for."""
-_MEETING_MS: Final = 5_000
-"""How long a conversation may wait for those with which it shares a broker, if the machine is busy."""
 _RUN_ID: Final = "on-the-reference"
 
 
@@ -238,25 +233,6 @@ class _PacedConnection(DelegatedConnection):
         await super().send(payload)
 
 
-class _AmongOthers(DelegatedSession):
-    """A broker session in which others are awaited before each action on the broker."""
-
-    @override
-    async def carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
-        await self.elapse(_MEETING_MS)
-        await super().carry_out(action, broker_config)
-
-    @override
-    async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
-        await self.elapse(_MEETING_MS)
-        await super().pause_at(point, partitions)
-
-    @override
-    async def resume_from(self, point: Breakpoint) -> None:
-        await self.elapse(_MEETING_MS)
-        await super().resume_from(point)
-
-
 async def is_alike(script: Script, config: Mapping[str, str], runs: ReferenceRuns) -> bool:
     """Return whether a script's conversation under a configuration equals the one under its own."""
     own = asked_config(script)
@@ -264,10 +240,6 @@ async def is_alike(script: Script, config: Mapping[str, str], runs: ReferenceRun
         return True
     if await runs.trace(script, config) != await runs.trace(script, own):
         return False
-    if acts_on_broker(script):
-        among = [await runs.digest(script, each, _AmongOthers) for each in (config, own)]
-        if among[0] != among[1]:
-            return False
     if CHECK_INTERVAL in own or CHECK_INTERVAL not in config:
         return True
     return await runs.hurried_trace(script, config) == await runs.hurried_trace(script, own)

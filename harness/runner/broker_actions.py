@@ -17,10 +17,8 @@ from harness.scenario.script import (
     Send,
     StayParked,
     Step,
-    script_to_json,
     step_to_json,
 )
-from harness.scenario.values import Json
 from harness.targets.base.conformance import CONFORMANCE_CONFIG
 from harness.targets.base.interface import Breakpoint, BrokerAction
 
@@ -44,7 +42,11 @@ def takes_log_away(script: Script) -> bool:
     The first Java coordinators go on serving groups, and then fail to write. A check of another group may
     come too early to show this, and the reference has no such failure (KAFKA-19274).
     """
-    return any(each.api == "DeleteTopics" for each in _about_offsets_topic(script))
+    return any(_OFFSETS_TOPIC in repr(each.fields) for each in _deletions(script))
+
+
+def _deletions(script: Script) -> Iterator[Send]:
+    return (step for step in script.steps if isinstance(step, Send) and step.api == "DeleteTopics")
 
 
 def minds_its_partition(script: Script) -> bool:
@@ -127,17 +129,15 @@ def actions_on_broker(script: Script) -> Iterator[str]:
         return
     if _minds_waiting(script) or takes_log_away(script) or _spoils_all(script):
         yield script.id
-    if any(isinstance(step, Send) and step.api == "DeleteTopics" for step in script.steps):
+    if any(_deletions(script)):
         yield _DELETES_TOPICS
     found: dict[MeetingPlace, _Met] = {}
-    contents = script_to_json(script)["steps"]
-    assert isinstance(contents, list)
     places = meeting_places(script)
     waited_ms = 0
     for index, step in enumerate(script.steps):
         waited_ms += _waiting_ms(step)
         if isinstance(step, Control) and places[index] not in found:
-            text = _action(step, contents[index], script)
+            text = _action(step, script)
             found[places[index]] = _Met(step, text, waited_ms // _WAITS_APART_MS)
             waited_ms = 0
     for place, met in found.items():
@@ -191,12 +191,12 @@ def _spoils_all(script: Script) -> bool:
     return None in _spoilt(script) or not is_loaded_first
 
 
-def _action(step: Control, content: Json, script: Script) -> str:
+def _action(step: Control, script: Script) -> str:
     """Describe an action, without what each conversation does by itself once all have met."""
     if isinstance(step, Append):
         # A script that spoils nothing chooses no partition, so it does not share with one that spoils.
         return "Append that spoils" if _spoilt(script) else _APPENDS_NO_FAULT
-    text = _text(content)
+    text = _text(step)
     if isinstance(step, DoToBroker) and _awaits_an_answer(step, script):
         return f"{text} and what it answers"
     if not isinstance(step, PauseAt) or not step.of:
@@ -207,16 +207,15 @@ def _action(step: Control, content: Json, script: Script) -> str:
     return f"{text} {script.id if None in partitions else partitions}"
 
 
-def _text(content: Json) -> str:
-    return json.dumps(content, sort_keys=True)
+def _text(step: Control) -> str:
+    return json.dumps(step_to_json(step), sort_keys=True)
 
 
 _ENDS_AND_STARTS: Final = tuple(
-    _text(step_to_json(DoToBroker(lever=each))) for each in (BrokerAction.RESTART, BrokerAction.KILL)
+    _text(DoToBroker(lever=each)) for each in (BrokerAction.RESTART, BrokerAction.KILL)
 )
 _PAUSES: Final = tuple(
-    _text(step_to_json(step))
-    for step in (PauseAt(point=Breakpoint.LOADING), ResumeFrom(point=Breakpoint.LOADING))
+    _text(step) for step in (PauseAt(point=Breakpoint.LOADING), ResumeFrom(point=Breakpoint.LOADING))
 )
 
 
