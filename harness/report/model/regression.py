@@ -17,17 +17,9 @@ from harness.results.baseline import BaselineData, BaselineResult, kept_baseline
 from harness.spark.rows import RunDelta
 from harness.verdict import Delta, Outcome
 
-SECTIONS: Final = {
-    Delta.NEWLY_DIVERGING: ("Newly diverging", "D"),
-    Delta.CHANGED_SIGNATURE: ("Changed signature", "C"),
-    Delta.NEWLY_CONFORMING: ("Newly conforming", "U"),
-    Delta.ADDED: ("Added", "A"),
-    Delta.REMOVED: ("Removed", "R"),
-}
-"""In the order in which pages show them, with the letters for them in the address."""
 FLAKY: Final = ("Flaky", "F")
 KNOWN: Final = ("In the baseline too", "K")
-_AGAINST_BASELINE: Final = {
+_WORDS: Final = {
     Delta.NEWLY_DIVERGING: ("New", "D"),
     Delta.CHANGED_SIGNATURE: ("Changed", "C"),
     Delta.SAME: KNOWN,
@@ -35,7 +27,9 @@ _AGAINST_BASELINE: Final = {
     Delta.ADDED: ("Added", "A"),
     Delta.REMOVED: ("Vanished", "R"),
 }
-"""The sections of a comparison with a baseline, with the gate's terms for differences."""
+"""The kinds of change, in the gate's terms, with the letters for them in the address."""
+_ORDER: Final = (*list(_WORDS.values())[:2], FLAKY, *list(_WORDS.values())[2:])
+"""In the order in which pages show them."""
 _RUN_COUNT_MAX: Final = 12
 """The number of runs whose changes a trend shows."""
 _LINE_COUNT_MAX: Final = 400
@@ -136,12 +130,8 @@ class Regression:
     @property
     def letters(self) -> tuple[tuple[str, str], ...]:
         """The kinds of change that occur, each with its letter."""
-        found: dict[str, str] = {}
-        for comparison in self.comparisons:
-            for section in comparison.sections:
-                found.setdefault(section.letter, section.title)
-        order = [letter for _, letter in (*SECTIONS.values(), FLAKY, KNOWN)]
-        return tuple((found[letter], letter) for letter in order if letter in found)
+        found = {(section.title, section.letter) for each in self.comparisons for section in each.sections}
+        return tuple(each for each in _ORDER if each in found)
 
     @classmethod
     def of(cls, run: Run, trend_dir: Path, history: History) -> Self:
@@ -205,33 +195,36 @@ def _by_prior(
 ) -> list[Comparison]:
     """Return one run's changes, with one comparison for each previous run of its targets."""
     hrefs = {run.run_id: run.href for run in history.runs}
-    priors: dict[str, list[tuple[Delta, bool, Line]]] = defaultdict(list)
+    priors: dict[str, list[Line]] = defaultdict(list)
     for each in deltas:
         href = result_href(each.scenario_id, each.target)
         if not reported:
             href = f"{hrefs.get(each.run_id, '')}{href}" if hrefs.get(each.run_id) else ""
         what, cause = reported.get((each.target, each.scenario_id), ("", None))
         line = Line(result=each, href=href if each.outcome else "", what=what, cause=cause)
-        priors[each.prior_run_id].append((Delta(each.delta), each.is_flaky, line))
+        priors[each.prior_run_id].append(line)
     return [
         Comparison(title=f"{since} {prior}", href=hrefs.get(prior, ""), sections=_sections(changed))
         for prior, changed in sorted(priors.items(), reverse=True)
     ]
 
 
-def _sections(changed: Iterable[tuple[Delta, bool, Line]]) -> tuple[Section, ...]:
-    by_delta: dict[Delta, list[Line]] = defaultdict(list)
-    flaky: list[Line] = []
-    for delta, is_flaky, line in changed:
-        by_delta[delta].append(line)
-        if is_flaky:
-            flaky.append(line)
-    named = [(*words, by_delta[delta]) for delta, words in SECTIONS.items()]
-    return tuple(
-        Section.of(title, letter, lines)
-        for title, letter, lines in (*named[:3], (*FLAKY, flaky), *named[3:])
-        if lines
-    )
+def _sections(lines: Iterable[Line]) -> tuple[Section, ...]:
+    """Group results by the kind of their change; flaky ones are in a section of their own, too."""
+    by_words: dict[tuple[str, str], list[Line]] = defaultdict(list)
+    for each in lines:
+        by_words[_words_of(each.result)].append(each)
+        if isinstance(each.result, RunDelta) and each.result.is_flaky:
+            by_words[FLAKY].append(each)
+    return tuple(Section.of(*words, by_words[words]) for words in _ORDER if words in by_words)
+
+
+def _words_of(result: BaselineResult | RunDelta) -> tuple[str, str]:
+    """Return the kind of change of a result; one that was not run before is `New` if it is not good."""
+    delta = Delta(result.delta)
+    if delta is Delta.ADDED and result.outcome not in GOOD:
+        delta = Delta.NEWLY_DIVERGING
+    return _WORDS[delta]
 
 
 def _against_baselines(run: Run, decision: Decision | None) -> Iterator[Comparison]:
@@ -250,29 +243,16 @@ def _against_baselines(run: Run, decision: Decision | None) -> Iterator[Comparis
 
 def _against(run: Run, baseline: BaselineData, decision: Decision | None) -> Comparison:
     here = {(each.target, each.scenario_id): each for each in run.judgements}
-    by_words: dict[tuple[str, str], list[Line]] = defaultdict(list)
-    for each in baseline.results:
-        judgement = here.get((each.target, each.scenario_id))
-        by_words[_words_of(each)].append(_baseline_line(run, each, judgement))
+    lines = (
+        _baseline_line(run, each, here.get((each.target, each.scenario_id))) for each in baseline.results
+    )
     return Comparison(
         title=f"Against the baseline {baseline.run_id}",
         href=site_beside(run.directory, baseline.run_id),
-        sections=tuple(
-            Section.of(title, letter, lines)
-            for title, letter in _AGAINST_BASELINE.values()
-            if (lines := by_words[title, letter])
-        ),
+        sections=_sections(lines),
         by_gate=decision,
         notes=tuple(_notes(baseline, decision)),
     )
-
-
-def _words_of(result: BaselineResult) -> tuple[str, str]:
-    """Return the kind of change of a result; one that the baseline did not run is `New` if it is not good."""
-    delta = Delta(result.delta)
-    if delta is Delta.ADDED and result.outcome not in GOOD:
-        delta = Delta.NEWLY_DIVERGING
-    return _AGAINST_BASELINE[delta]
 
 
 def _baseline_line(run: Run, result: BaselineResult, judgement: Judgement | None) -> Line:

@@ -61,7 +61,7 @@ def test_a_run_is_led_to_only_where_its_folder_is_beside(folder: Path) -> None:
 def test_a_result_that_is_not_what_it_was_is_reported_with_both_sides(folder: Path) -> None:
     regression = Regression.of(Run.load(folder), folder / "trend", history_of(folder))
     (comparison,) = regression.comparisons
-    assert [section.title for section in comparison.sections] == ["Newly diverging", "Flaky"]
+    assert [section.title for section in comparison.sections] == ["New", "Flaky"]
     (((line,),),) = [section.lines for section in comparison.sections[:1]]
     changed = line.result
     assert changed.scenario_id == HEARTBEAT
