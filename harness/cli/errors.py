@@ -23,48 +23,24 @@ import typer
 
 from harness.extras import remedy_for
 from harness.results.status import ExitCode
+from harness.tables import Table, read_table
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 P = ParamSpec("P")
 
-CODES: Final[Mapping[str, ExitCode]] = {
-    "harness.orchestration.plan:PlanError": ExitCode.USAGE,
-    "harness.diff.expectations:ExpectationError": ExitCode.CONFIGURATION,
-    "harness.mutants.equivalents:EquivalentsError": ExitCode.CONFIGURATION,
-    "harness.gate.policy:PolicyError": ExitCode.CONFIGURATION,
-    "harness.gate.expectation_care:EditError": ExitCode.CONFIGURATION,
-    "harness.gate.merge:MergeError": ExitCode.BAD_DATA,
-    "harness.scenario.errors:ScenarioError": ExitCode.CONFIGURATION,
-    "harness.targets.secured.properties:CommandConfigError": ExitCode.CONFIGURATION,
-    # A package of suites that does not exist, or that imports something missing.
-    "builtins:ImportError": ExitCode.CONFIGURATION,
-    "harness.trace.schema:TraceError": ExitCode.BAD_DATA,
-    # For JSON within a record; a JSON file is reported with its name.
-    "json.decoder:JSONDecodeError": ExitCode.BAD_DATA,
-    "pyarrow.lib:ArrowInvalid": ExitCode.BAD_DATA,
-    "harness.results.stored_data:ReportError": ExitCode.NO_INPUT,
-    "harness.targets.external.stated:StatedError": ExitCode.USAGE,
-    "harness.targets.base.interface:TargetError": ExitCode.UNAVAILABLE,
-    "harness.tap.tap:TapError": ExitCode.UNAVAILABLE,
-    "harness.spark.master:SparkError": ExitCode.TEMPORARY_FAILURE,
-}
-"""Exit codes by exception name, so that a command need not import exceptions that it never raises."""
-_REMEDIES: Final = {
-    errno.ENOSPC: "make room, or choose another place with --out",
-    errno.EDQUOT: "make room, or choose another place with --out",
-    errno.EACCES: "choose a place that may be written, or change its permissions",
-    errno.EPERM: "choose a place that may be written, or change its permissions",
-    errno.EROFS: "choose a place that may be written",
-    errno.ENOTDIR: "choose another place",
-    errno.EISDIR: "choose another place",
-    errno.EEXIST: "choose another place",  # for a folder where there is a file
-    errno.ENAMETOOLONG: "choose a shorter name",
-    errno.EMFILE: "allow more open files (ulimit -n), or run fewer scenarios at once with --jobs",
-    errno.ENFILE: "close the program that has too many files open",
-}
-"""Remedies for system errors that are not the harness's fault, by error number."""
+
+class _Errors(Table):
+    codes: Mapping[str, tuple[str, ...]]
+    remedies: Mapping[str, str]
+
+
+_ERRORS: Final = read_table("harness.cli", "errors.toml", _Errors)
+CODES: Final = {name: ExitCode[code] for code, names in _ERRORS.codes.items() for name in names}
+"""Exit codes by exception name."""
+_REMEDIES: Final = {getattr(errno, name): text for name, text in _ERRORS.remedies.items()}
+"""Remedies by error number."""
 _ELSEWHERE: Final = "choose another place"
 """The remedy if nothing can be created in a place for any other reason, such as below `/proc`."""
 
