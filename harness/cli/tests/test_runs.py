@@ -110,7 +110,7 @@ def test_a_run_that_is_there_is_not_written_over(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "reader"),
-    [(("race", "delete-left"), "race --judge"), (("clients", "--client", "kafka-python"), "report")],
+    [(("race", "delete-left"), "judge"), (("clients", "--client", "kafka-python"), "report")],
     ids=["race", "clients"],
 )
 def test_whoever_interrupts_is_reported_where_that_is_which_was_recorded(

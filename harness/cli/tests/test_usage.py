@@ -262,7 +262,7 @@ def test_a_baseline_that_is_no_run_ends_with_66_before_anything_is_driven(
     "command",
     [
         *("report", "gate", "list --coverage", "trend"),
-        *("tap --finish", "race --judge", "clients --into"),
+        *("tap --finish", "clients --into"),
     ],
 )
 @pytest.mark.parametrize("given", ["no-such-folder", "."])
