@@ -10,6 +10,7 @@ from harness.diff.check import CheckedRun
 from harness.diff.model import Attempt
 from harness.diff.target_pattern import is_reference
 from harness.report.model.cause_groups import REMEDY, CauseGroup, cause_groups, losses, verdict_line
+from harness.report.model.matrix import claims_by_area
 from harness.report.model.phrases import (
     GLYPHS,
     assumptions,
@@ -30,7 +31,7 @@ VALUE_LENGTH_MAX: Final = 160
 """Two rows of a terminal."""
 _TARGETS_SHOWN: Final = 12
 _OF_TARGETS_SHOWN: Final = 3
-"""How many targets have lines of their own about assumptions and losses."""
+"""How many targets have lines of their own about areas, assumptions and losses."""
 _SUSPECTS_SHOWN: Final = 11
 _FURTHER_ROWS: Final = 12
 """Rows that causes leave to what a command adds."""
@@ -67,7 +68,7 @@ def print_summary(
     if page.is_file():
         where, who = f"Report: {page}", "the report has"
     groups = cause_groups(run, has_lost=False)
-    ends = [*_advice(run, groups), *_uncompared(run), *_assumed(run), *_verdict(run)]
+    ends = [*_advice(run, groups), *_areas(run), *_uncompared(run), *_assumed(run), *_verdict(run)]
     ends += [*_times(times or {}), plain(where)]
     more = [[plain(line) if isinstance(line, str) else line] for line in further]
     kept = rows(ends)
@@ -148,6 +149,15 @@ def _advice(run: Run, groups: Sequence[CauseGroup]) -> Iterator[Text]:
     if any(status_of(each.first) in _FORESEEABLE and not is_reference(each.first.target) for each in groups):
         yield plain("To list causes as known, each with a reason and a link:", _QUIET)
         yield plain(f"  kafka-conformance expect update --all --run {run.directory}", _QUIET)
+
+
+def _areas(run: Run) -> Iterator[Text]:
+    """Yield, of each target that differs, how many claims are true in each area of the protocol."""
+    differing = [each for each in run.targets if each.diverges and not is_reference(each.spec)]
+    for summary in differing[:_OF_TARGETS_SHOWN]:
+        found = claims_by_area(each for each in run.judgements if each.target == summary.target)
+        counts = ", ".join(f"{area} {claims}" for area, claims in found.items())
+        yield plain(f"Claims that are true on {summary.target}: {counts}")
 
 
 def _uncompared(run: Run) -> Iterator[Text]:

@@ -32,6 +32,7 @@ def test_counts_have_their_words_and_what_is_not_counted_is_left_out(
     for word in ("conform", "diverging", "unexpected", "2 not applicable"):
         assert word in line
     assert "harness error" not in line
+    assert f"Claims that are true on {SCALA}: " in text
 
 
 def test_the_worst_run_takes_no_more_rows_than_a_terminal_has(tmp_path: Path) -> None:
