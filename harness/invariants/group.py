@@ -94,7 +94,7 @@ class Group:
         generation = number(asked, "generation_id")
         sent = {text(each, "member_id"): binary(each, "assignment") for each in items(asked, "assignments")}
         task = self._tasks.pop((generation, text(asked, "member_id")), None)
-        if task is None or not sent:
+        if task is None:
             return
         if missing := sorted(task.members - {member for member, given in sent.items() if given}):
             yield (
