@@ -134,7 +134,7 @@ VERBS: Final[Mapping[str, Verb]] = {
         needs_spark=True,
     ),
     "tap: judge": Verb(
-        damaged=RUN, line=lambda run, _: ("judge", run), says="this tap has not ended in order"
+        damaged=RUN, line=lambda run, _: ("judge", run), says="this run has not ended in order"
     ),
     "tap: report": Verb(damaged=RUN, line=lambda run, _: ("report", run), writes=(f"{RUN}/index.html",)),
     "tap: finish": Verb(damaged=RUN, line=lambda run, _: ("tap", "--finish", run)),

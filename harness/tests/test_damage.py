@@ -75,7 +75,7 @@ def test_every_verb_that_reads_a_run_is_among_them(tmp_path: Path) -> None:
     lines = [verb.line(tmp_path, tmp_path) for verb in VERBS.values()]
     assert {line[0] for line in lines} >= {
         *("diff", "gate", "run", "list", "clients", "report", "trend"),
-        *("tap", "race", "judge", "expect"),
+        *("tap", "judge", "expect"),
     }
 
 

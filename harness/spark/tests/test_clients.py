@@ -210,4 +210,4 @@ def test_the_pages_of_a_trend_tell_of_clients(tmp_path: Path) -> None:
     assert "A target with a library beside its name" in page
     assert STATIC in page.partition("Flaky results")[2]
     regression = view_of(tmp_path / "out", "regression")
-    assert STATIC in regression.partition("Newly diverging")[2]
+    assert STATIC in regression.partition("<b>New</b>")[2]

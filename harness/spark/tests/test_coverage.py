@@ -125,7 +125,7 @@ def test_one_runs_page_says_the_same_without_spark(spark: SparkSession, tmp_path
     run, archive = Run.load(folder.path), packed(tmp_path, folder)
 
     of_page = {
-        (line.clause, target, status.value, line.scenario_ids)
+        (line.clause.id, target, status.value, line.scenario_ids)
         for line in run_coverage(run).lines
         for target, status in line.standings.items()
     }

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from pyspark.sql import SparkSession
 
 from harness.spark import session
 from harness.spark.session import spark_session
@@ -23,7 +22,7 @@ def test_who_waits_for_spark_knows_before_it_has_started(
         reported.append("it has started")
         yield
 
-    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: active)
+    monkeypatch.setattr(session, "_active", lambda: active)
     monkeypatch.setattr(session, "_session", starts)
     with spark_session(progress=reported.append):
         assert reported == expected

@@ -190,6 +190,6 @@ def test_a_report_says_what_clients_suffer_from_it(kafka_conformance: CommandLin
     assert page.startswith("# reference:4.1 (run it) → librdkafka-mock, 4.1 (run it)\n")
     assert "\n- Heartbeat: GROUP\\_ID\\_NOT\\_FOUND instead of UNKNOWN\\_MEMBER\\_ID: classic" in page
     assert "A consumer whose group is gone does not learn it from its heartbeats" in page
-    assert "`kafka-conformance run --target librdkafka-mock classic/heartbeat/unknown-group`" in page
+    assert f"`kafka-conformance run --target {SPEC} --profile 4.1 classic/heartbeat/unknown-group`" in page
     assert "- what clients do: " in page
     assert "unknown cause" not in page
