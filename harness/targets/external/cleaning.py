@@ -54,7 +54,7 @@ _NOT_YET: Final = frozenset(
 _SEVERAL_LEAVE: Final = 3
 """The first version of LeaveGroup for several members. Source: KIP-345."""
 _LEAVING: Final = -1
-"""The member epoch of a heartbeat that leaves the group. Source: KIP-932."""
+"""The member epoch of a heartbeat that leaves the group. Source: KIP-848, KIP-932."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -284,9 +284,8 @@ async def _dissolve(dialogue: Dialogue, groups: Sequence[str]) -> None:
         members = row.rows("members")
         if members:
             await _leave(dialogue, group, members)
-    await _dissolve_consumer_groups(dialogue, groups)
-    await _dissolve_heartbeating_groups(dialogue, groups, "Share")
-    await _dissolve_heartbeating_groups(dialogue, groups, "Streams")
+    for kind in ("Consumer", "Share", "Streams"):
+        await _dissolve_heartbeating_groups(dialogue, groups, kind)
 
 
 def _of_groups(rows: Iterable[Answer], groups: Collection[str]) -> Iterator[tuple[str, Answer]]:
@@ -297,27 +296,8 @@ def _of_groups(rows: Iterable[Answer], groups: Collection[str]) -> Iterator[tupl
             yield group, row
 
 
-async def _dissolve_consumer_groups(dialogue: Dialogue, groups: Sequence[str]) -> None:
-    """Make the members of consumer groups leave: DescribeGroups does not list them, but LeaveGroup works."""
-    try:
-        version = dialogue.version_of("ConsumerGroupDescribe", (0, 1))
-    except NotYet:
-        return
-    fields: Fields = {"group_ids": list(groups), "include_authorized_operations": False}
-    answer = await dialogue.ask("ConsumerGroupDescribe", version, fields)
-    for group, row in _of_groups(answer.rows("groups"), groups):
-        leaving: list[Fields] = [
-            {"member_id": "" if instance else each.text("member_id") or "", "group_instance_id": instance}
-            for each in row.rows("members")
-            for instance in [each.text("instance_id")]
-        ]
-        if leaving:
-            version = dialogue.version_of("LeaveGroup", (3, 4, 5))
-            await dialogue.ask("LeaveGroup", version, {"group_id": group, "members": leaving})
-
-
 async def _dissolve_heartbeating_groups(dialogue: Dialogue, groups: Sequence[str], kind: str) -> None:
-    """Make the members of share or streams groups leave, which only their own heartbeats can do."""
+    """Make the members of a newer kind of groups leave by heartbeats: not all brokers let others do it."""
     describes, heartbeats = f"{kind}GroupDescribe", f"{kind}GroupHeartbeat"
     try:
         version = dialogue.version_of(describes, (1, 0))
