@@ -3,9 +3,10 @@
 A difference that occurs again is attributed to the target. One that does not may be due to a race or to the
 machine: it accuses nobody, and stays visible. One scenario is run again for all results of a cause, the
 shortest; if it does not show the cause, the next one is. What is new and grave comes first, since time is
-limited, and of that, what heads most results. Attempts are kept beside the target's trace, numbered from 2,
-so that a stored run is judged by all of them again. References run in virtual time, give the same result
-every time, and are not run again.
+limited, and of that, what heads most results. On a broker that runs anyway, scenarios that wait long are run
+beside the others, and those that restart the broker after them. Attempts are kept beside the target's trace,
+numbered from 2, so that a stored run is judged by all of them again. References run in virtual time, give the
+same result every time, and are not run again.
 """
 
 import asyncio
@@ -41,6 +42,7 @@ from harness.orchestration.packings import packings
 from harness.orchestration.plan import RunPlan
 from harness.orchestration.reviving import drives_of
 from harness.runner.admission import Admission
+from harness.runner.broker_actions import acts_on_broker
 from harness.runner.drive import JOBS, Drive, DriveSinks
 from harness.runner.recorder import note_alone
 from harness.runner.sharing import Packing
@@ -51,11 +53,14 @@ from harness.targets.base.interface import Lasting, Target, TargetError
 from harness.trace.events import TARGET_LOST, Event, EventKind
 from harness.trace.files import EventWriter, RunFolder, attempt_name
 from harness.verdict import Delta
+from harness.workers import first_error
 
 ATTEMPTS: Final = 3
 """How often a scenario is run in total, including the first time, before its result is an accusation."""
 STARVED_ATTEMPTS: Final = 6
 """Likewise, where the machine was to blame each time: such attempts decide nothing."""
+_LONG_MS: Final = 6_000
+"""How long a scenario takes that others do not wait for: longer than for an answer that does not come."""
 _FEW: Final = machine().jobs(per_core=2)
 """How many scenarios leave the machine calm. A broker that runs anyway is set up once for all of them."""
 SHARE: Final = 0.2
@@ -63,12 +68,12 @@ SHARE: Final = 0.2
 LEAST_S: Final = 20.0
 """The least time in which attempts may begin, in seconds, unless the user sets another limit.
 
-The first attempts for all causes, together, always begin.
+The first attempts for all causes always begin, and take of this time.
 """
 
 
 @dataclass(slots=True, kw_only=True)
-class _Accused:
+class Accused:
     """A result to be confirmed by further attempts."""
 
     target: Target
@@ -76,6 +81,8 @@ class _Accused:
     as_driven: Script
     """The script as it was run: fitted to the settings of an external broker."""
     info: TargetInfo
+    acts: bool
+    """Whether it acts on the broker, so that others cannot use it meanwhile."""
     repeated: Repeated
     """All attempts so far."""
     oracle: TargetTrace | None
@@ -108,6 +115,8 @@ class Rerun:
     _lost: dict[str, str] = field(default_factory=dict, init=False)
     """By target name, why the target could not be started again."""
     _has_said: bool = field(default=False, init=False)
+    _writers: dict[str, EventWriter] = field(default_factory=dict, init=False)
+    """The open traces of attempts, by name."""
 
     async def repeat(self) -> bool:
         """Run every scenario as often as the plan says, target by target; return False if interrupted."""
@@ -121,6 +130,8 @@ class Rerun:
                     await self._run(target, scripts, number, watcher, [], packed.get(target.name))
         except asyncio.CancelledError:
             return False
+        finally:
+            self._close()
         return True
 
     async def confirm(
@@ -135,7 +146,7 @@ class Rerun:
         Args:
             judged: all attempts so far.
             checked: the results of these attempts.
-            time_s: for how many seconds rounds after the first may begin.
+            time_s: for how many seconds from now rounds after the first may begin.
 
         Returns:
             All attempts, including the further ones; and False if the run was interrupted.
@@ -145,20 +156,31 @@ class Rerun:
             return judged, True
         why = f"the {time_s:.0f} s for it had passed"
         is_whole = True
+        until_s = _now_s() + time_s
         try:
-            await self._run_batches(_by_target(_due(accused)))
-            self._say_confirmed(accused)
-            until_s = _now_s() + time_s
-            while due := self._due_again(accused):
-                if not await self._run_batches(tuple(_few_at_once(due)), until_s):
-                    break
-                self._say_confirmed(accused)
+            for lanes in lanes_of(accused):
+                with first_error(Exception):
+                    async with asyncio.TaskGroup() as tasks:
+                        for lane in lanes:
+                            tasks.create_task(self._confirm_lane(lane, accused, until_s))
         except asyncio.CancelledError:
             is_whole, why = False, "interrupted"
-        self._leave(_due(accused), why)
+        self._leave(_due(accused, accused), why)
+        self._close()
         return _with_attempts(judged, accused), is_whole
 
-    def _say_confirmed(self, accused: Sequence[_Accused]) -> None:
+    async def _confirm_lane(
+        self, lane: Sequence[Accused], accused: Sequence[Accused], until_s: float
+    ) -> None:
+        """Run the results of a lane again, round after round, until none is due or the time has passed."""
+        await self._run_batches(_by_target(_due(lane, accused)))
+        self._say_confirmed(accused)
+        while due := [each for each in _due(lane, accused) if each.target.name not in self._lost]:
+            if not await self._run_batches(tuple(_few_at_once(due)), until_s):
+                break
+            self._say_confirmed(accused)
+
+    def _say_confirmed(self, accused: Sequence[Accused]) -> None:
         """Say, once, which result is the first to be confirmed; reports come later."""
         confirmed = confirmed_causes(each.repeated for each in accused)
         found = next((each for each in accused if each.key in confirmed), None)
@@ -167,13 +189,10 @@ class Rerun:
             text = Lasting(f"confirmed: {found.script.id} differs again")
             self.watcher.target_says(found.target.name, text)
 
-    def _due_again(self, accused: Sequence[_Accused]) -> Sequence[_Accused]:
-        return [each for each in _due(accused) if each.target.name not in self._lost]
-
     def _real_targets(self) -> Iterator[Target]:
         return (target for target in self.plan.targets if not is_reference(target.spec))
 
-    def _accused(self, judged: JudgedTargets, checked: CheckedRun) -> Sequence[_Accused]:
+    def _accused(self, judged: JudgedTargets, checked: CheckedRun) -> Sequence[Accused]:
         """Return the results that accuse somebody, or that are open: first what is new, then by gravity."""
         targets = {target.name: target for target in self._real_targets()}
         chosen = [
@@ -187,21 +206,25 @@ class Rerun:
         findings = {(one.target, one.scenario_id): one for one in heads}
         counts = Counter((one.target, one.cause) for one in heads)
 
-        def urgency(each: Judgement) -> tuple[bool, int, int, float]:
+        scripts = self.plan.scripts
+
+        def urgency(each: Judgement) -> tuple[bool, int, int, bool, float]:
             finding = findings.get((each.target, each.scenario_id))
             grave, count = (
                 (0, 0) if finding is None else (gravity(finding), counts[finding.target, finding.cause])
             )
-            return each.delta == Delta.SAME, grave, -count, each.duration_ms
+            acts = acts_on_broker(scripts[each.scenario_id])
+            return each.delta == Delta.SAME, grave, -count, acts, each.duration_ms
 
         chosen.sort(key=urgency)
         # What ended a broker did so twice already.
         ended = {(one.target, one.scenario_id) for one in heads if one.actual == BROKER_ENDED_WORDS}
         return [
-            _Accused(
+            Accused(
                 target=targets[each.target],
-                script=self.plan.scripts[each.scenario_id],
+                script=scripts[each.scenario_id],
                 as_driven=self._as_driven(each),
+                acts=acts_on_broker(scripts[each.scenario_id]),
                 info=target_info(self.folder, each.target),
                 repeated=attempts[place],
                 oracle=oracles.get(each.target),
@@ -228,7 +251,7 @@ class Rerun:
         script = self.plan.scripts[one.scenario_id]
         return script if settings is None else fitted(script, settings)
 
-    async def _run_batches(self, batches: Sequence[Sequence[_Accused]], until_s: float = inf) -> bool:
+    async def _run_batches(self, batches: Sequence[Sequence[Accused]], until_s: float = inf) -> bool:
         """Run each batch once more; return whether there was time for all."""
         counts = Counter((each.target.name, each.try_count + 1) for batch in batches for each in batch)
         targets = {each.target.name: each.target for batch in batches for each in batch}
@@ -278,55 +301,62 @@ class Rerun:
         """
         jobs = min(jobs, self.plan.limits.jobs)
         logs = self.folder.logs(target.name) / f"attempt-{number}"
-        with EventWriter(self.folder.events(attempt_name(target.name, number))) as writer:
+        writer = self._writer(attempt_name(target.name, number))
 
-            def write(event: Event) -> None:
-                recorded.append(replace(event, run_id=self.plan.run_id))
-                writer.write(recorded[-1])
+        def write(event: Event) -> None:
+            recorded.append(replace(event, run_id=self.plan.run_id))
+            writer.write(recorded[-1])
 
-            drive = Drive(
-                # Each attempt has its own ids on the wire: a broker that still runs may remember others.
-                run_id=f"{self.plan.run_id}.{number}",
-                target=target,
-                target_name=target.name,
-                limits=replace(self.plan.limits, jobs=jobs),
-                sinks=DriveSinks(
-                    write=write,
-                    broker_ready=lambda *_: None,
-                    logs=logs if len(scripts) > 1 else logs / scripts[0].id.replace("/", "."),
-                ),
-                watcher=watcher,
-                base_config=self.plan.properties_of(target),
-                packing=packing,
-                admission=Admission(frozenset(), jobs=jobs),
-            )
-            try:
-                alone = drives_of(target, drive)
-                drives = alone if self.cluster is None else partial(self.cluster.drive, drive)
-                lost = (await drives(scripts)).lost
-            except TargetError as error:
-                lost = str(error).partition("\n")[0]
-            except Exception as error:  # noqa: BLE001 - a fault of the harness in an attempt loses no verdict
-                lost = f"the harness failed: {error!r}"
-            if lost is not None:
-                self._lost[target.name] = lost
+        drive = Drive(
+            # Each attempt has its own ids on the wire: a broker that still runs may remember others.
+            run_id=f"{self.plan.run_id}.{number}",
+            target=target,
+            target_name=target.name,
+            limits=replace(self.plan.limits, jobs=jobs),
+            sinks=DriveSinks(
+                write=write,
+                broker_ready=lambda *_: None,
+                logs=logs if len(scripts) > 1 else logs / scripts[0].id.replace("/", "."),
+            ),
+            watcher=watcher,
+            base_config=self.plan.properties_of(target),
+            packing=packing,
+            admission=Admission(frozenset(), jobs=jobs),
+        )
+        try:
+            alone = drives_of(target, drive)
+            drives = alone if self.cluster is None else partial(self.cluster.drive, drive)
+            lost = (await drives(scripts)).lost
+        except TargetError as error:
+            lost = str(error).partition("\n")[0]
+        except Exception as error:  # noqa: BLE001 - a fault of the harness in an attempt loses no verdict
+            lost = f"the harness failed: {error!r}"
+        if lost is not None:
+            self._lost[target.name] = lost
 
-    def _leave(self, accused: Sequence[_Accused], why: str) -> None:
+    def _writer(self, name: str) -> EventWriter:
+        if name not in self._writers:
+            self._writers[name] = EventWriter(self.folder.events(name))
+        return self._writers[name]
+
+    def _close(self) -> None:
+        while self._writers:
+            self._writers.popitem()[1].close()
+
+    def _leave(self, accused: Sequence[Accused], why: str) -> None:
         """Record, with the reason, which results were not run again although that was due."""
         for one in accused:
             lost = self._lost.get(one.target.name)
             name = attempt_name(one.target.name, one.try_count + 1)
-            with EventWriter(self.folder.events(name)) as writer:
-                one.repeated = replace(one.repeated, missing=f"{TARGET_LOST}{lost}" if lost else why)
-                note = f"{NO_FURTHER_ATTEMPT}{one.repeated.missing}"
-                note_alone(
-                    one.script,
-                    EventKind.ABANDONED,
-                    note,
-                    run_id=self.plan.run_id,
-                    target=one.target.name,
-                    write=writer.write,
-                )
+            one.repeated = replace(one.repeated, missing=f"{TARGET_LOST}{lost}" if lost else why)
+            note_alone(
+                one.script,
+                EventKind.ABANDONED,
+                f"{NO_FURTHER_ATTEMPT}{one.repeated.missing}",
+                run_id=self.plan.run_id,
+                target=one.target.name,
+                write=self._writer(name).write,
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -357,41 +387,60 @@ def _now_s() -> float:
     return asyncio.get_running_loop().time()
 
 
-def _due(accused: Sequence[_Accused]) -> Sequence[_Accused]:
-    """Return the result to run again for each cause: the first that was run least often.
+def lanes_of(accused: Sequence[Accused]) -> Iterator[Sequence[Sequence[Accused]]]:
+    """Yield, one after the other, lanes of results that may be run again beside each other.
+
+    Brokers that the run starts take the machine, and so have one lane.
+    """
+    ours = [each for each in accused if not each.target.is_external]
+    least_ms: dict[tuple[str, str], float] = {}
+    lanes: dict[tuple[str, bool], list[Accused]] = {}
+    acting: dict[str, list[Accused]] = {}
+    for each in (one for one in accused if one.target.is_external):
+        if each.acts:
+            acting.setdefault(each.target.name, []).append(each)
+        else:
+            least = least_ms.setdefault(each.key, each.repeated.first.judgement.duration_ms)
+            lanes.setdefault((each.target.name, least > _LONG_MS), []).append(each)
+    yield [lane for lane in (ours, *lanes.values()) if lane]
+    yield list(acting.values())
+
+
+def _due(lane: Sequence[Accused], accused: Sequence[Accused]) -> Sequence[Accused]:
+    """Return the result of a lane to run again for each cause: the first that was run least often.
 
     A cause that was shown again is settled. So is a result that went as it should after a starved attempt.
     """
     confirmed = confirmed_causes(each.repeated for each in accused)
-    due: dict[tuple[str, str], _Accused] = {}
-    for each in accused:
+    due: dict[tuple[str, str], Accused] = {}
+    for each in lane:
         is_done = each.key in confirmed or each.try_count >= _most(each) or was_excused(each.repeated)
         if not is_done and (each.key not in due or each.try_count < due[each.key].try_count):
             due[each.key] = each
     return tuple(due.values())
 
 
-def _most(one: _Accused) -> int:
+def _most(one: Accused) -> int:
     """Return how often a result's scenario may run in total."""
     return STARVED_ATTEMPTS if all(each.starved for each in one.repeated.attempts) else ATTEMPTS
 
 
-def _few_at_once(accused: Sequence[_Accused]) -> Iterator[Sequence[_Accused]]:
+def _few_at_once(accused: Sequence[Accused]) -> Iterator[Sequence[Accused]]:
     """Yield what to run at once: each result alone, but several of a target that the run did not start."""
     for alike in _by_target(accused):
         size = 8 * _FEW if alike[0].target.is_external else 1
         yield from (alike[at : at + size] for at in range(0, len(alike), size))
 
 
-def _by_target(accused: Sequence[_Accused]) -> Sequence[Sequence[_Accused]]:
+def _by_target(accused: Sequence[Accused]) -> Sequence[Sequence[Accused]]:
     """Group the results that are due into one batch for each target and number of attempts."""
-    batches: dict[tuple[str, int], list[_Accused]] = {}
+    batches: dict[tuple[str, int], list[Accused]] = {}
     for each in accused:
         batches.setdefault((each.target.name, each.try_count), []).append(each)
     return tuple(batches.values())
 
 
-def _with_attempts(judged: JudgedTargets, accused: Sequence[_Accused]) -> JudgedTargets:
+def _with_attempts(judged: JudgedTargets, accused: Sequence[Accused]) -> JudgedTargets:
     """Replace the attempts at each scenario that was run again by all its attempts."""
     again = {(one.target.name, one.script.id): one.repeated for one in accused}
     return {

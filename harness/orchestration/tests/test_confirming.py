@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Final
+from types import SimpleNamespace
+from typing import Final, cast
 
 import pytest
 from typing_extensions import override
@@ -14,7 +15,9 @@ from harness.diff.model import Attempt, Judgement
 from harness.gate.sides import cut_short, open_run
 from harness.orchestration.confirming import (
     LEAST_S,
+    Accused,
     Rerun,
+    lanes_of,
     time_for_confirming,
 )
 from harness.orchestration.judging import judge_run
@@ -263,3 +266,23 @@ def test_of_a_cause_that_does_not_show_again_the_next_scenario_is_run(tmp_path: 
     for of_cause in causes(run).values():
         assert of_cause <= set(tried)
     assert {each.confirmation for each in red(run)} == {Confirmation.FLAKY}
+
+
+def accused(cause: str, target: str = "far", *, acts: bool = False, duration_ms: float = 100.0) -> Accused:
+    made = SimpleNamespace(
+        target=SimpleNamespace(name=target, is_external=target == "far"),
+        key=(target, cause),
+        acts=acts,
+        repeated=SimpleNamespace(first=SimpleNamespace(judgement=SimpleNamespace(duration_ms=duration_ms))),
+    )
+    return cast("Accused", made)
+
+
+def test_long_waits_have_a_lane_beside_the_others_and_restarts_come_last() -> None:
+    quick, slow, other = accused("a"), accused("b", duration_ms=35_000), accused("a", duration_ms=35_000)
+    restarting, ours = accused("c", acts=True), accused("d", "kafka", acts=True)
+
+    beside, last = lanes_of([restarting, quick, slow, other, ours])
+
+    assert beside == [[ours], [quick, other], [slow]]
+    assert last == [[restarting]]
