@@ -10,13 +10,13 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from rich.console import Console
 from rich.text import Text
 
 from harness.report.model.changes import ChangeRow, notes, rows, sentence, status, versions
 from harness.report.model.comparison import Comparison
-from harness.report.model.phrases import counted, in_markdown, in_terminal, link_address, shortened
+from harness.report.model.phrases import counted, in_markdown, in_terminal, link_address, shortened, templates
 from harness.report.model.run_data import Run, applicable_count
 from harness.results.client_impact import Effect
 from harness.results.status import shown, status_of
@@ -122,13 +122,7 @@ def markdown(template: str, **values: object) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("harness.report.exports"),
-        autoescape=False,  # noqa: S701 - Markdown has its own escapes
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates("harness.report.exports", escapes=False)
     environment.filters.update(
         md=in_markdown,
         linked=_linked,

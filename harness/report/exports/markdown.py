@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 
 from harness.diff.model import Judgement
 from harness.report.exports.comparison import in_brief, markdown
@@ -35,7 +35,7 @@ from harness.report.model.clients import (
     not_compared,
     tallies,
 )
-from harness.report.model.phrases import in_xml, instant, place
+from harness.report.model.phrases import in_xml, instant, place, templates
 from harness.report.model.run_data import Run
 from harness.report.site.pages import banner
 from harness.results.client_impact import impact_of
@@ -128,13 +128,7 @@ def junit_text(name: str, suites: Sequence[Suite]) -> str:
 
 @cache
 def _xml() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("harness.report.exports"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates("harness.report.exports")
     environment.filters["xml"] = in_xml
     return environment
 

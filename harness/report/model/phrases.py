@@ -12,6 +12,7 @@ from typing import Final, Protocol
 from urllib.parse import quote
 
 import tomlkit
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from harness.diff.model import Difference, Judgement
 from harness.diff.target_pattern import is_reference
@@ -90,6 +91,22 @@ def _part(found: re.Match[str]) -> SourcePart:
     tag, path = file
     title = f"{path.rpartition('/')[2]} of Kafka {tag}, on GitHub"
     return SourcePart(text=name, href=f"{_REPOSITORY}/{tag}/{path}", title=title)
+
+
+def templates(package: str, *, escapes: bool = True) -> Environment:
+    """Return the templates of a package, which refuse names that nobody gave.
+
+    Args:
+        package: a package with a folder `templates`.
+        escapes: whether values are escaped for HTML and XML; Markdown has its own escapes.
+    """
+    return Environment(
+        loader=PackageLoader(package),
+        autoescape=escapes,  # noqa: S701 - off for Markdown alone
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")

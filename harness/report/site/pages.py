@@ -21,7 +21,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from harness.report.model.changes import by_cause, how_much, notes, rows
@@ -49,6 +49,7 @@ from harness.report.model.phrases import (
     shortened,
     source_parts,
     target_anchor,
+    templates,
 )
 from harness.report.model.run_data import applicable_count
 from harness.report.model.trend import COUNTED
@@ -284,13 +285,7 @@ def _from_here(directory: Path) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("harness.report.site"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates("harness.report.site")
     environment.globals.update(
         glyphs=GLYPHS,
         counted=COUNTED,
