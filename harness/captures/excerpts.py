@@ -11,9 +11,8 @@ from typing import Final, TypeAlias
 
 from harness.diff.alignment import AlignedEvents
 from harness.invariants.exchange import HEARTBEATS, NO_ERROR, Exchange, text
-from harness.replay.compare import Unlike, all_unlike, comparable
+from harness.replay.compare import ReferenceAnswer, Unlike, all_unlike, comparable
 from harness.replay.group import Account
-from harness.replay.interface import ReferenceAnswer
 from harness.results.client_impact import Contrast, FieldChange, deviation
 from harness.results.replay_results import ReplayFinding
 from harness.trace.events import Event, EventKind

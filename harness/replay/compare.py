@@ -2,16 +2,29 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from harness.apis.table import descriptor
 from harness.invariants.exchange import Fields
-from harness.replay.interface import ReferenceAnswer
 from harness.trace.canonical import Json, sort_key, sort_key_fields
 
 _LEFT_OUT: Final = frozenset(("throttle_time_ms", "client_host", "error_message", "status_detail"))
 """Fields that depend on quotas, on the tap's address and on the wording of errors and statuses."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceAnswer:
+    """An answer that the machine gave."""
+
+    operation: int
+    """The index of the operation that it answers."""
+    fields: Fields
+    """The fields that are compared."""
+    permitted: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
+    """Other permitted values, by top-level field."""
+    is_as_recorded: bool = False
+    """Whether its bytes equal the recorded answer; its fields are not decoded then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,8 @@ from math import inf
 from typing import Final, NamedTuple, TypeAlias
 
 from harness.invariants.exchange import Exchange, Fields
-from harness.replay.compare import Unlike, comparable, unlike
-from harness.replay.interface import InnerStep, ReferenceAnswer
-from harness.replay.machine import ReplayMachine
+from harness.replay.compare import ReferenceAnswer, Unlike, comparable, unlike
+from harness.replay.machine import InnerStep, ReplayMachine
 
 _KEPT_EVERY: Final = 1_024
 """Moves after which a position is kept; most searches never go back."""

@@ -12,11 +12,11 @@ from typing import Final, TypeAlias
 
 from harness.apis.descriptor import Access
 from harness.invariants.exchange import HEARTBEATS, MEMBERSHIP, NO_ERROR, Exchange, number, text
+from harness.replay.compare import ReferenceAnswer
 from harness.replay.course import Course, Skip
 from harness.replay.gaps import UNSEEN, Gap, gaps_of, may_be_loading, maybe_while_loading, with_begun
 from harness.replay.gaps import WHY as LOADING
 from harness.replay.history import RecordedConversation, members_of
-from harness.replay.interface import ReferenceAnswer
 from harness.replay.machine import ReplayMachine, refusal
 from harness.replay.modern import ModernGroup, is_first, joins
 from harness.replay.modern import has_earlier_members as has_earlier_modern_members

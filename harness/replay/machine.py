@@ -1,23 +1,23 @@
 """The reference as a recording is replayed on it: one of two modules of replays that use the reference.
 
-Nothing happens in it by itself. Deadlines do not pass by themselves: the search finds out whether one passed
-before or after a request that came at about the same time.
+Nothing happens in it by itself. What happens between two requests is an *inner step*, which the search may
+take at any time: a write takes effect, a deadline passes, a group that is Dead is removed.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from enum import StrEnum
 from functools import cache, lru_cache, partial
 from math import inf
-from typing import Final, Self, TypeAlias
+from typing import Final, NamedTuple, Self, TypeAlias
 
 from typing_extensions import override
 
 from harness.invariants.exchange import Exchange, Fields
 from harness.replay.choices import SeenChoices
-from harness.replay.compare import comparable
+from harness.replay.compare import ReferenceAnswer, comparable
 from harness.replay.history import RecordedConversation
-from harness.replay.interface import InnerKind, InnerStep, ReferenceAnswer
 from harness.replay.seeds import Seed, SeedOffset, latest, seed_of
 from harness.replay.topics import TopicChange
 from harness.targets.reference.profile import CLIENT_HOST, ReferenceProfile, state_of
@@ -73,6 +73,25 @@ _CORRELATION_ID: Final = slice(4, 8)
 _NO_ID: Final = bytes(4)
 _ID_BYTES: Final = 4
 """The length of the correlation id, with which an answer begins."""
+
+
+class InnerKind(StrEnum):
+    """The kinds of steps that a coordinator takes by itself between two requests."""
+
+    DEADLINE = "a deadline passes"
+    WRITE = "a write is through"
+    REPLY = "another coordinator replies"
+    REMOVAL = "a Dead group is removed"
+
+
+class InnerStep(NamedTuple):
+    """One thing that could happen next without a request."""
+
+    kind: InnerKind
+    due_ms: int = 0
+    """When a deadline is due."""
+    key: Hashable = None
+    """The key of the deadline."""
 
 
 class DelayedTimers(Timers[TimerKey, Deadline]):

@@ -11,8 +11,7 @@ from typing_extensions import override
 
 from harness.invariants.exchange import Exchange
 from harness.replay.history import RecordedConversation
-from harness.replay.interface import InnerKind, InnerStep
-from harness.replay.machine import Answers, ReplayMachine
+from harness.replay.machine import Answers, InnerKind, InnerStep, ReplayMachine
 from harness.targets.reference.profile import ReferenceProfile, state_of
 from reference_coordinator.core.effects import AppendRecords
 from reference_coordinator.core.errors import Errors

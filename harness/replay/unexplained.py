@@ -10,9 +10,9 @@ from math import inf
 from typing import Final
 
 from harness.invariants.exchange import Exchange
-from harness.replay.compare import Unlike
+from harness.replay.compare import ReferenceAnswer, Unlike
 from harness.replay.course import Apply, Course, Move, Skip, Take
-from harness.replay.interface import InnerKind, ReferenceAnswer
+from harness.replay.machine import InnerKind
 from harness.replay.search import Search
 from harness.results.replay_results import ReplayFinding
 
