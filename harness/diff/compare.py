@@ -33,7 +33,7 @@ from harness.diff.starved import is_late, without_consequences_of_waits
 from harness.diff.trace_resolution import TraceResolution
 from harness.scenario.matching import MISSING, mismatches
 from harness.scenario.script import Receive, Repeat, Script, SeeClosed, Send, SendBytes, StayParked, Step
-from harness.scenario.values import Pattern
+from harness.scenario.values import Pattern, Tied
 from harness.trace.canonical import Json, canonical_json
 from harness.trace.events import BROKER_ENDED, Event, EventKind
 from harness.trace.schema import parsed_json
@@ -355,7 +355,8 @@ def differences(
         events: the target's; each names its run, target and scenario.
         oracle_events: the reference's, or None to compare with the script only.
         departures: the cache of differences from scripts, where several targets share a reference.
-        forgives_faults: whether another answer than an internal error of Kafka is lenient: nobody copies one.
+        forgives_faults: whether another answer than an internal error of Kafka is lenient, and another choice
+            than that of Kafka's maps: nobody copies them.
     """
     if not events:
         return ()
@@ -371,11 +372,22 @@ def differences(
             if not any(_is_same(other, one) for one in reported)
         ]
     if forgives_faults:
-        seen = [replace(one, is_lenient=True) if one.expected == _INTERNAL_ERROR else one for one in seen]
+        seen = [
+            replace(one, is_lenient=True) if one.expected == _INTERNAL_ERROR or _is_tie(script, one) else one
+            for one in seen
+        ]
     return tuple(
         one.difference(events[0], ordinal=ordinal, is_consequence=follows)
         for ordinal, (one, follows) in enumerate(ranked(without_consequences_of_waits(script, seen, events)))
     )
+
+
+def _is_tie(script: Script, one: RawDifference) -> bool:
+    """Return whether the reference chose otherwise where nothing but the order of a map decides."""
+    step = script.steps[one.step]
+    if one.against is not Against.REFERENCE or one.field is None or not isinstance(step, Receive):
+        return False
+    return isinstance(step.fields.get(one.field), Tied)
 
 
 def _is_same(one: RawDifference, other: RawDifference) -> bool:

@@ -127,6 +127,10 @@ _DEEP: Final = 2
 _NAMED: Final = re.compile(r"\b(member|producer|group|topic):[^\s\"',;)\]]*")
 """An id or a name in canonical form."""
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
+_COUNTED: Final = re.compile(
+    r".*?(?P<field>generation_id|\w*(?<!leader_)(?<!producer_)epoch): expected a number, got .*"
+)
+"""The cause of another number in a field that shows how often a group has changed."""
 _NONE: Final = -1
 _ABSENT: Final = "absent"
 
@@ -156,6 +160,16 @@ def cause_of(api: str | None, difference_class: str, field: str | None, expected
     name = "" if place is None else place.rpartition(".")[2]
     due, came = _in_general(name, _value(expected), _value(actual))
     return Cause(api=api, difference_class=difference_class, field=place, expected=due, actual=came)
+
+
+@lru_cache(maxsize=1 << 12)
+def of_any_count(cause: str) -> str:
+    """Return a cause as others are known beside it: that of a group's counter without its API and number.
+
+    Where answers overtake a group's changes, chance decides which of them shows the counter, and how far on.
+    """
+    counted = _COUNTED.fullmatch(cause)
+    return cause if counted is None else f"{counted['field']}: another number"
 
 
 def _place(path: str) -> str:

@@ -4,14 +4,15 @@ A difference that occurs again is attributed to the target. One that does not ma
 machine: it accuses nobody, and stays visible. One scenario is run again for all results of a cause, the
 shortest; if it does not show the cause, the next one is. What is new and grave comes first, since time is
 limited, and of that, what heads most results. On a broker that runs anyway, scenarios that wait long are run
-beside the others, and those that restart the broker after them. Attempts are kept beside the target's trace,
-numbered from 2, so that a stored run is judged by all of them again. References run in virtual time, give the
-same result every time, and are not run again.
+beside the others, and those that restart the broker after them; the longest are run again before the drive
+ends, since their waits alone would take longer than confirming may. Attempts are kept beside the target's
+trace, numbered from 2, so that a stored run is judged by all of them again. References run in virtual time,
+give the same result every time, and are not run again.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
@@ -46,7 +47,7 @@ from harness.runner.broker_actions import acts_on_broker
 from harness.runner.drive import JOBS, Drive, DriveSinks
 from harness.runner.recorder import note_alone
 from harness.runner.sharing import Packing
-from harness.runner.watcher import Watcher
+from harness.runner.watcher import Unwatched, Watcher
 from harness.scenario.fitting import fitted
 from harness.scenario.script import Script
 from harness.targets.base.interface import Lasting, Target, TargetError
@@ -63,6 +64,8 @@ _LONG_MS: Final = 6_000
 """How long a scenario takes that others do not wait for: longer than for an answer that does not come."""
 _FEW: Final = machine().jobs(per_core=2)
 """How many scenarios leave the machine calm. A broker that runs anyway is set up once for all of them."""
+_SECOND: Final = 2
+"""The number of the first further attempt."""
 SHARE: Final = 0.2
 """The share of the drive's time in which attempts may begin, unless the user sets another limit."""
 LEAST_S: Final = 20.0
@@ -189,6 +192,22 @@ class Rerun:
             text = Lasting(f"confirmed: {found.script.id} differs again")
             self.watcher.target_says(found.target.name, text)
 
+    async def run_early(self, target: Target, script: Script) -> None:
+        """Run a scenario again while its target is driven; keep nothing of an attempt that does not end well.
+
+        A broker that ends meanwhile is the matter of the drive.
+        """
+        heard: list[Event] = []
+        drive = self._drive(target, [script], _SECOND, Unwatched(), heard.append)
+        try:
+            lost = (await drive.run([script])).lost
+        except TargetError:
+            return
+        if lost is None:
+            with EventWriter(self.folder.events(attempt_name(target.name, _SECOND))) as writer:
+                for event in heard:
+                    writer.write(replace(event, run_id=self.plan.run_id))
+
     def _real_targets(self) -> Iterator[Target]:
         return (target for target in self.plan.targets if not is_reference(target.spec))
 
@@ -299,15 +318,38 @@ class Rerun:
 
         Without a packing, each script has a broker with the configuration that it asks for.
         """
-        jobs = min(jobs, self.plan.limits.jobs)
-        logs = self.folder.logs(target.name) / f"attempt-{number}"
         writer = self._writer(attempt_name(target.name, number))
 
         def write(event: Event) -> None:
             recorded.append(replace(event, run_id=self.plan.run_id))
             writer.write(recorded[-1])
 
-        drive = Drive(
+        drive = self._drive(target, scripts, number, watcher, write, packing, jobs=jobs)
+        try:
+            alone = drives_of(target, drive)
+            drives = alone if self.cluster is None else partial(self.cluster.drive, drive)
+            lost = (await drives(scripts)).lost
+        except TargetError as error:
+            lost = str(error).partition("\n")[0]
+        except Exception as error:  # noqa: BLE001 - a fault of the harness in an attempt loses no verdict
+            lost = f"the harness failed: {error!r}"
+        if lost is not None:
+            self._lost[target.name] = lost
+
+    def _drive(
+        self,
+        target: Target,
+        scripts: Sequence[Script],
+        number: int,
+        watcher: Watcher,
+        write: Callable[[Event], None],
+        packing: Packing | None = None,
+        *,
+        jobs: int = JOBS,
+    ) -> Drive:
+        jobs = min(jobs, self.plan.limits.jobs)
+        logs = self.folder.logs(target.name) / f"attempt-{number}"
+        return Drive(
             # Each attempt has its own ids on the wire: a broker that still runs may remember others.
             run_id=f"{self.plan.run_id}.{number}",
             target=target,
@@ -323,16 +365,6 @@ class Rerun:
             packing=packing,
             admission=Admission(frozenset(), jobs=jobs),
         )
-        try:
-            alone = drives_of(target, drive)
-            drives = alone if self.cluster is None else partial(self.cluster.drive, drive)
-            lost = (await drives(scripts)).lost
-        except TargetError as error:
-            lost = str(error).partition("\n")[0]
-        except Exception as error:  # noqa: BLE001 - a fault of the harness in an attempt loses no verdict
-            lost = f"the harness failed: {error!r}"
-        if lost is not None:
-            self._lost[target.name] = lost
 
     def _writer(self, name: str) -> EventWriter:
         if name not in self._writers:

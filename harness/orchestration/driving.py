@@ -12,6 +12,7 @@ from typing import Final
 from harness.capacity import machine
 from harness.diff.target_pattern import is_reference
 from harness.orchestration.background import BackgroundError, in_background
+from harness.orchestration.confirming import Rerun
 from harness.orchestration.first_look import FirstLook
 from harness.orchestration.on_cluster import Cluster
 from harness.orchestration.packings import packings
@@ -21,6 +22,7 @@ from harness.orchestration.reviving import drives_of
 from harness.orchestration.target_record import TargetRecord, Trace
 from harness.results.status import ENDED_COMPLETE, ENDED_INTERRUPTED
 from harness.runner.admission import Admission
+from harness.runner.broker_actions import acts_on_broker
 from harness.runner.drive import Drive, DriveSinks
 from harness.runner.recorder import header_of, note_alone
 from harness.runner.sharing import Packing, brokers_json
@@ -106,9 +108,13 @@ class RunDrive:
     _beside: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup, init=False)
     """The tasks that drive references while brokers are driven."""
     _look: FirstLook = field(init=False)
+    _early: list[asyncio.Task[None]] = field(default_factory=list, init=False)
+    """Further attempts at scenarios that take long, which end with the drive."""
 
     def __post_init__(self) -> None:
-        self._look = FirstLook(plan=self.plan, folder=self.folder, watcher=self.watcher)
+        self._look = FirstLook(
+            plan=self.plan, folder=self.folder, watcher=self.watcher, run_again=self._run_again
+        )
         if self.cluster is not None:
             self._one_in_background = nullcontext()
 
@@ -136,6 +142,10 @@ class RunDrive:
                 await self._settle_oracle_of(target)
         except asyncio.CancelledError:
             interrupted = True
+        finally:
+            for attempt in self._early:
+                attempt.cancel()
+            await asyncio.gather(*self._early, return_exceptions=True)
         suspects = {each.name: [*map(str, each.suspects)] for each in self._records.values() if each.suspects}
         if suspects:
             self.folder.write_suspects(suspects)
@@ -143,6 +153,14 @@ class RunDrive:
             ended=ENDED_INTERRUPTED if interrupted else self._ended(),
             drive_ms={record.name: record.drive_ms for record in self._records.values()},
         )
+
+    def _run_again(self, target_name: str, scenario_id: str) -> None:
+        """Begin a further attempt at a long scenario on an external broker, beside the others."""
+        script = self.plan.scripts[scenario_id]
+        if self.plan.confirms and self.plan.repeat == 1 and not acts_on_broker(script):
+            (target,) = (each for each in self.plan.targets if each.name == target_name)
+            rerun = Rerun(plan=self.plan, folder=self.folder, watcher=self.watcher)
+            self._early.append(asyncio.create_task(rerun.run_early(target, script)))
 
     def _pack(self, targets: Sequence[Target]) -> None:
         """Find which scripts may share brokers, and write the result to the run's folder."""

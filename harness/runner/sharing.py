@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from harness.apis.descriptor import Access
+from harness.apis.table import descriptor
 from harness.runner.broker_actions import (
     actions_on_broker,
     acts_on_broker,
@@ -12,7 +14,7 @@ from harness.runner.broker_actions import (
     takes_log_away,
     waits_at_its_end,
 )
-from harness.scenario.script import DoToBroker, PauseAt, Script
+from harness.scenario.script import DoToBroker, PauseAt, Script, Send
 from harness.scenario.values import Json
 from harness.targets.base.conformance import CONFORMANCE_CONFIG
 from harness.targets.base.interface import (
@@ -119,7 +121,7 @@ def broker_groups(
         packing: which scripts may share a broker although they ask for different ones; without it, each
             configuration and each sequence of broker actions has its own broker.
     """
-    if Capability.BROKER_CONFIG not in capabilities and Capability.RESTART in capabilities:
+    if Capability.BROKER_CONFIG not in capabilities:
         return [_one_broker(scripts, capabilities)]
     groups: dict[_Wanted, list[Script]] = {}
     for script in scripts:
@@ -147,11 +149,26 @@ def broker_groups(
 
 
 def _one_broker(scripts: Sequence[Script], capabilities: frozenset[Capability]) -> BrokerGroup:
-    """Return the broker that others may use too: what acts on it comes last, one script at a time."""
+    """Return the broker that others may use too: what acts on it comes last, one script at a time.
+
+    Before that come, likewise, those that share a group. Kafka has none without a name, but a broker that
+    makes it for one of them answers the others otherwise from then on: in every run the same ones.
+    """
     acting = [each for each in scripts if applies(each, capabilities) and acts_on_broker(each)]
-    others = [each for each in scripts if each not in acting]
+    nameless = [each for each in scripts if each not in acting and _names_no_group(each)]
+    others = [each for each in scripts if each not in acting and each not in nameless]
     cohorts = [Cohort(scripts=others)] if others else []
+    cohorts += [Cohort(scripts=[each]) for each in nameless]
     return _broker_group({}, [*cohorts, *(Cohort(scripts=[each], acts=True) for each in acting)])
+
+
+def _names_no_group(script: Script) -> bool:
+    """Return whether a script asks for a change of the group whose name is empty."""
+    asked = [each for each in script.steps if isinstance(each, Send)]
+    changes = [
+        (each, descriptor(each.api)) for each in asked if descriptor(each.api).access is Access.CHANGES
+    ]
+    return any(each.fields.get(name) == "" for each, api in changes for name in api.groups)
 
 
 def brokers_json(

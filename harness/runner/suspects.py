@@ -16,7 +16,8 @@ from harness.trace.events import TARGET_LOST, Event, EventKind
 ENDED_COUNT: Final = 10
 """How many of the last answers and closes are suspicious, beside the requests without an answer."""
 
-
+_ASKS_S: Final = 10.0
+"""The longest that a conversation asks what has become of the broker, once a connection is closed."""
 _CAME: Final = frozenset((EventKind.RESPONSE, EventKind.MALFORMED, EventKind.POLL, EventKind.CLOSED))
 
 
@@ -50,7 +51,7 @@ class LastWords:
     clock: Callable[[], float] = time.monotonic
     _last: OrderedDict[str, _Last] = field(default_factory=OrderedDict)
     _closed: dict[str, float] = field(default_factory=dict)
-    """When each conversation last found a connection closed."""
+    """When conversations found a connection closed that have sent and heard nothing since."""
     _lost_s: float | None = None
 
     def hear(self, script: Script, event: Event) -> None:
@@ -60,13 +61,18 @@ class LastWords:
             text = step_text(script.steps[event.step]).split(",", 1)[0]
             self._last[script.id] = _Last(step=event.step, text=text, sent_s=now_s)
             self._last.move_to_end(script.id)
+            self._closed.pop(script.id, None)
         elif event.kind in _CAME and script.id in self._last:
             if event.kind == EventKind.CLOSED:
                 self._closed[script.id] = now_s
+            else:
+                self._closed.pop(script.id, None)
             self._last[script.id].came, self._last[script.id].came_s = event.kind, now_s
         elif (event.note or "").startswith(TARGET_LOST):
-            # The conversation found its connection closed before it asked what had become of the broker.
-            lost_s = self._closed.get(script.id, now_s)
+            # The conversation found its connection closed before it asked what had become of the broker. A
+            # broker also closes connections and goes on, as many scenarios want.
+            closed_s = self._closed.get(script.id, now_s)
+            lost_s = now_s if closed_s < now_s - _ASKS_S else closed_s
             self._lost_s = lost_s if self._lost_s is None else min(self._lost_s, lost_s)
 
     def suspects(self) -> tuple[Suspect, ...]:

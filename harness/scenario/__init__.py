@@ -45,6 +45,7 @@ from harness.scenario.values import (
     in_any_order,
     one_of,
     starting_with,
+    tied,
 )
 from harness.targets.base.interface import Breakpoint, Capability
 
@@ -107,6 +108,7 @@ __all__ = (
     "subscription",
     "subtopology",
     "sweep",
+    "tied",
     "topic_info",
     "topology",
     "with_value",

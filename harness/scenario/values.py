@@ -83,6 +83,11 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
+class Tied(OneOf):
+    """Any of these values is accepted, and nothing but the order of a map in Kafka decides between them."""
+
+
+@dataclass(frozen=True, slots=True)
 class InAnyOrder:
     """These items and no others, in any order."""
 
@@ -130,6 +135,7 @@ TAGGED: Final[Mapping[str, type]] = {
     "$topic_id": TopicId,
     "$batch": ProducedBatch,
     "$one_of": OneOf,
+    "$tied": Tied,
     "$in_any_order": InAnyOrder,
     "$containing": Containing,
     "$starting_with": StartingWith,
@@ -142,6 +148,11 @@ _TAGS: Final[Mapping[type, str]] = {cls: tag for tag, cls in TAGGED.items()}
 def one_of(*values: Pattern) -> OneOf:
     """Expect any of these values."""
     return OneOf(values)
+
+
+def tied(*values: Pattern) -> Tied:
+    """Expect any of these values; a broker that is not Kafka may choose otherwise than Kafka's map does."""
+    return Tied(values)
 
 
 def in_any_order(*items: Pattern) -> InAnyOrder:

@@ -1,6 +1,6 @@
 """Ties between protocol votes: the order of a map decides, differently in the two coordinators."""
 
-from harness.scenario import ORDERS, Conversation, ask, expect, one_of, scenario
+from harness.scenario import ORDERS, Conversation, ask, expect, scenario, tied
 
 
 def _vote(conversation: Conversation, ours: tuple[str, ...], theirs: tuple[str, ...], *winners: str) -> None:
@@ -15,7 +15,7 @@ def _vote(conversation: Conversation, ours: tuple[str, ...], theirs: tuple[str, 
     bob.sends(yours)
     ana.sends(mine)
 
-    selected = expect.join_group(error_code="NONE", generation_id=2, protocol_name=one_of(*winners))
+    selected = expect.join_group(error_code="NONE", generation_id=2, protocol_name=tied(*winners))
     ana.receives(selected)
     bob.receives(selected)
 
@@ -45,7 +45,7 @@ def cooperative_sticky_or_range(conversation: Conversation) -> None:
 @scenario("classic/vote/same-in-both", source=VOTES, clauses=("PV-05", "PV-02"))
 def both_decide_alike(conversation: Conversation) -> None:
     """With one vote each for protocols a and b, both coordinators select a."""
-    _vote(conversation, ("b", "a"), ("a", "b"), "a")
+    _vote(conversation, ("b", "a"), ("a", "b"), "a", "b")
 
 
 @scenario("classic/vote/of-three", source=VOTES, clauses=("PV-05", "PV-01"))

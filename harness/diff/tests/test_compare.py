@@ -10,7 +10,7 @@ from harness.diff.raw_difference import is_within, unequal_leaves, unindexed, va
 from harness.scenario import ask, expect
 from harness.scenario.conversation import Conversation
 from harness.scenario.script import Script
-from harness.scenario.values import containing, one_of, starting_with
+from harness.scenario.values import containing, one_of, starting_with, tied
 from harness.tests.diff_traces import (
     ANA_ID,
     BOB_ID,
@@ -315,6 +315,22 @@ def test_patterns_are_matched_on_what_came_and_reported_by_name() -> None:
         ("protocol_name", "'range' or 'x'", "null"),
         ("member_id", "'ana-…'", '"member:ana"'),
     ]
+
+
+@pytest.mark.parametrize(("came", "leniencies"), [("range", []), ("x", [True]), ("y", [False])])
+def test_a_broker_that_need_not_be_kafka_may_choose_otherwise_where_a_map_decides(
+    came: str, leniencies: list[bool]
+) -> None:
+    conversation = Conversation()
+    ana = conversation.actor("ana")
+    ana.asks(ask.join_group(member_id=""), expect.join_group(protocol_name=tied("range", "x")))
+    reported = scripted(conversation)
+    fields: dict[str, FieldValue] = {"error_code": "NONE", "member_id": ANA_ID, "protocol_name": "range"}
+    of_kafka = trace([fields], of=reported)
+    answered = trace([{**fields, "protocol_name": came}], of=reported)
+    of_others = differences(reported, answered, of_kafka, forgives_faults=True)
+    assert [each.is_lenient for each in of_others] == leniencies
+    assert [each.is_lenient for each in differences(reported, answered, of_kafka)] == [False] * len(of_others)
 
 
 def test_a_reference_to_what_was_never_given_is_a_difference_and_no_crash() -> None:

@@ -150,6 +150,27 @@ def test_a_cause_known_elsewhere_may_come_along_with_one_that_is_covered_here(tm
     assert (result.judgements[0].expectation, result.stale_entries) == (Expectation.EXPECTED, ())
 
 
+@pytest.mark.parametrize(
+    ("beside", "expectation"),
+    [
+        ("ConsumerGroupDescribe members[].member_epoch: expected a number, got another number", "expected"),
+        ("ConsumerGroupHeartbeat member_epoch: expected a number, got one less", "expected"),
+        ("ConsumerGroupDescribe group_epoch: expected a number, got one less", "unexpected"),
+        ("InitProducerId producer_epoch: expected a number, got one less", "unexpected"),
+        ("ConsumerGroupHeartbeat member_epoch: expected -1, got 0", "unexpected"),
+    ],
+)
+def test_a_groups_counter_is_known_beside_others_whatever_number_came(
+    tmp_path: Path, beside: str, expectation: str
+) -> None:
+    counter = "ConsumerGroupHeartbeat member_epoch: expected a number, got another number"
+    covered = {SYNC: [SCENARIO], counter: ["classic/other"]}
+    (tmp_path / "known.covered.json").write_text(json.dumps(covered))
+    text = "".join(f"{KNOWN}cause = '{cause}'\n" for cause in covered)
+    one = replace(judgement(Outcome.DIVERGES), causes=(SYNC, beside))
+    assert applied([one], entries(tmp_path, text)).judgements[0].expectation == expectation
+
+
 def test_an_entry_of_a_cause_foresees_an_indeterminate_result_that_did_show_it(tmp_path: Path) -> None:
     (tmp_path / "known.covered.json").write_text(json.dumps({SYNC: [SCENARIO]}))
     known = entries(tmp_path, f"{KNOWN}cause = '{SYNC}'\n")

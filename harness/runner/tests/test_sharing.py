@@ -174,6 +174,23 @@ def test_who_cannot_be_run_on_a_target_needs_no_broker_of_its_own(can: AbstractS
     assert not broker_group.does_something
 
 
+def test_on_a_broker_of_others_those_that_share_the_group_without_a_name_take_turns() -> None:
+    def names_none(conversation: Conversation) -> None:
+        conversation.actor("bob").asks(ask.heartbeat(group_id="", member_id="m", generation_id=1))
+
+    scripts = [
+        script("nameless", names_none),
+        script("quiet"),
+        script("other", names_none),
+        script("r", restarts),
+    ]
+
+    (shared,) = broker_groups(scripts, CAN - {Capability.BROKER_CONFIG})
+    assert names(shared.cohorts) == [["quiet"], ["nameless"], ["other"], ["r"]]
+    (without_restarts,) = broker_groups(scripts, frozenset())
+    assert names(without_restarts.cohorts) == [["quiet", "r"], ["nameless"], ["other"]]
+
+
 def test_rounds_of_one_configuration_share_brokers_and_who_spoils_one_is_its_last() -> None:
     scripts = [
         script("talks", broker_config=SMALL),

@@ -47,6 +47,19 @@ def test_what_is_sent_after_the_end_is_not_suspicious() -> None:
     assert only.startswith("killer, ")
 
 
+def test_a_close_that_a_broker_outlived_is_not_its_end() -> None:
+    asks_on = ("closed", EventKind.REQUEST, None)
+    for between in ([asks_on], [("other", EventKind.SILENCE, None)] * 12):
+        first, *_ = heard(
+            ("closed", EventKind.REQUEST, None),
+            ("closed", EventKind.CLOSED, None),
+            *between,
+            ("killer", EventKind.REQUEST, None),
+            ("closed", EventKind.ABANDONED, f"{TARGET_LOST}connection refused"),
+        )
+        assert first.startswith("killer, ")
+
+
 def test_only_the_last_answers_are_suspicious() -> None:
     kinds = (EventKind.REQUEST, EventKind.RESPONSE)
     lines = [(f"n{number}", each, None) for number in range(20) for each in kinds]
