@@ -1,6 +1,6 @@
 """Write all reports of a run in one call."""
 
-from contextlib import nullcontext
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +8,6 @@ from harness.report.allure.pages import AllureLevel, AllurePages, render_allure
 from harness.report.exports.markdown import write_junit, write_summary
 from harness.report.model.run_data import Run
 from harness.report.site.run_site import site_of
-from harness.workers import workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,14 +32,11 @@ def render_all(run_dir: Path, *, allure: AllureLevel) -> Rendered:
     Raises:
         ReportError: a file of the run, or a table of an earlier report, is missing or damaged.
     """
-    # Allure runs in another process, on a second core if there is one.
-    with nullcontext() if allure is AllureLevel.OFF else workers(1) as beside:
-        pages = None if beside is None else beside.submit(_allure_of, run_dir, allure)
-        run = Run.load(run_dir)
+    run = Run.load(run_dir)
+    # Allure's pages are made by a process of its own, on a second core if there is one.
+    with ThreadPoolExecutor(1) as beside:
+        pages = None if allure is AllureLevel.OFF else beside.submit(render_allure, run, allure)
         index, junit, summary = site_of(run), write_junit(run), write_summary(run)
-        made = None if pages is None else pages.result()
-    return Rendered(run=run, index=index, junit=junit, summary=summary, allure=made)
-
-
-def _allure_of(run_dir: Path, level: AllureLevel) -> AllurePages:
-    return render_allure(Run.load(run_dir), level)
+    return Rendered(
+        run=run, index=index, junit=junit, summary=summary, allure=None if pages is None else pages.result()
+    )
