@@ -5,6 +5,7 @@ pytest_plugins = [
     "harness.tests.coroutines",
     "harness.tests.left_over",
     "harness.tests.may_start",
+    "harness.tests.oldest_python",
     "harness.tests.skipped",
     "harness.tests.untimed",
     "harness.tests.workers",

@@ -1,5 +1,7 @@
 """The mutants that a search finds are counted, and the others named."""
 
+import pytest
+
 from harness.mutants.model import Fate, Trial
 from harness.tests.found_by_search import Sought, profile_of, report, sought, sought_here
 
@@ -28,6 +30,7 @@ def _trial(fate: Fate = Fate.KILLED, profile: str | None = None, reached_by: tup
     )
 
 
+@pytest.mark.slow
 def test_a_mutant_that_the_first_conversations_meet_is_found() -> None:
     trial = _trial()
 

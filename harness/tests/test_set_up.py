@@ -3,6 +3,7 @@
 import runpy
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,11 @@ def test_a_python_without_venv_gets_the_remedy(
     code, sentence = set_up(tmp_path)
     assert code == 78
     assert "has no venv: install it (on Debian: apt-get install python3-venv)" in sentence
+
+
+def test_what_a_later_python_3_11_added_is_missing_in_tests() -> None:
+    with pytest.raises(AttributeError):
+        tarfile.TarInfo("log").replace(mtime=0)
 
 
 @pytest.mark.parametrize("text", ["exit 1", None])

@@ -77,6 +77,7 @@ def test_a_comparison_refuses_judgements_of_which_some_are_missing(
     assert "Traceback" not in kafka_conformance.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "verb",
     [

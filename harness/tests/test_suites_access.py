@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from harness.orchestration.run import orchestrate
 from harness.scenario.preceding import preceded
 from harness.scenario.script import MAIN, Receive, Script, Send, Step
@@ -36,6 +38,7 @@ def beside(script: Script, others: list[Script]) -> Script:
     return preceded(script, steps)
 
 
+@pytest.mark.slow
 def test_no_scenario_of_access_minds_the_entries_of_others(tmp_path: Path) -> None:
     scripts = {name: each for name, each in catalogue().items() if each.suite == "access"}
     with_entries = {

@@ -11,8 +11,8 @@ import pytest
 from harness.diff.compare import against_reference, against_script
 from harness.mutants.dry_run import DryRun
 from harness.orchestration.plan import select_scripts
-from harness.scenario.registry import collect
 from harness.scenario.script import Elapse, Receive, Script, StayParked
+from harness.tests.completed_runs import catalogue
 from harness.tests.slow_timers import SlowTimer, slow_timers
 from harness.trace.events import Event
 from reference_coordinator.coordinator import coordinator
@@ -42,7 +42,7 @@ def minds_time(script: Script) -> bool:
 
 @pytest.fixture(scope="module")
 def scripts() -> Mapping[str, Script]:
-    chosen = select_scripts(collect("suites"), _SUITES)
+    chosen = select_scripts(catalogue(), _SUITES)
     return {name: script for name, script in chosen.items() if minds_time(script) and not script.needs}
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from harness.orchestration.reference_runs import ReferenceRuns
 from harness.runner.sharing import asked_config
-from harness.scenario.registry import collect
 from harness.scenario.script import Script
 from harness.targets.reference.target import DEFAULT_PROFILE
+from harness.tests.completed_runs import catalogue
 from reference_coordinator.broker import topics
 from reference_coordinator.core.ids import TopicId
 from reference_coordinator.core.map_order import uuid_hash_code
@@ -23,7 +23,7 @@ _BY_TOPIC_ID = {"ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHe
 async def test_answers_are_the_same_in_whatever_order_the_ids_of_topics_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    scripts = [script for script in collect("suites").values() if _BY_TOPIC_ID.intersection(script.apis)]
+    scripts = [script for script in catalogue().values() if _BY_TOPIC_ID.intersection(script.apis)]
     monkeypatch.setattr(topics, "_topic_id", _in_order_of_names)
     in_order = await _digests(scripts)
     monkeypatch.setattr(topics, "_topic_id", _in_reverse)

@@ -6,9 +6,9 @@ from types import MappingProxyType
 
 import pytest
 
-from harness.scenario.registry import collect
 from harness.scenario.script import Receive, Repeat
 from harness.scenario.values import Json, to_json
+from harness.tests.completed_runs import catalogue
 from harness.wire.schema import has_version
 
 LOWEST_AND_HIGHEST: Mapping[str, tuple[int, int]] = MappingProxyType(
@@ -52,7 +52,7 @@ EACH = [
 def pinned_errors() -> Mapping[tuple[str, int], frozenset[str]]:
     """Return, by API and version, the errors that some scenario expects of an answer."""
     errors: dict[tuple[str, int], set[str]] = {}
-    for script in collect().values():
+    for script in catalogue().values():
         for step in script.steps:
             if isinstance(step, Receive | Repeat):
                 expected = to_json(step.fields if isinstance(step, Receive) else step.until)

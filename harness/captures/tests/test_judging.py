@@ -63,6 +63,7 @@ def test_of_a_share_group_a_capture_has_all_but_its_fetches(tmp_path: Path) -> N
     group.is_whole(found.replayed, {OFFSETS: 2})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [1, 3, 7, 50])
 def test_segments_may_be_cut_anywhere_in_both_formats(recording: Recording, tmp_path: Path, cut: int) -> None:
     path = write_pcap(tmp_path / "c.pcap", wire_of(recording.events, cut=cut).sent)
@@ -113,6 +114,7 @@ def requests_of(sent: list[Sent], port: int) -> list[Sent]:
     return [each for each in sent if each.client_port == port and each.is_from_client and each.data]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_whole", [True, False])
 @pytest.mark.parametrize("cut", [11, 1400])
 def test_whichever_segment_is_lost_no_answer_is_called_wrong_for_it(

@@ -11,7 +11,6 @@ from harness.orchestration.plan import PlanError, parse_targets
 from harness.runner.applicable import why_not_applicable
 from harness.runner.sharing import broker_groups
 from harness.scenario import Conversation, ask, record, scenario
-from harness.scenario.registry import collect
 from harness.targets.base.dialogue import Dialogue
 from harness.targets.base.interface import ApiRange, Capability
 from harness.targets.base.prepare import ask_until
@@ -20,6 +19,7 @@ from harness.targets.external.restarting import RestartCommand
 from harness.targets.external.target import ExternalTarget
 from harness.targets.secured.security import PLAINTEXT
 from harness.targets.tests.test_guard import run_namespace
+from harness.tests.completed_runs import catalogue
 from harness.tests.made_events import BARE_BROKER
 from harness.tests.mortal_broker import mortal_broker
 from harness.wire.schema import api_key
@@ -44,6 +44,7 @@ def test_a_restart_command_for_anything_but_one_external_broker_is_refused(
         add_restarts(targets, command, on=on, is_shared=True)
 
 
+@pytest.mark.slow
 def test_a_broker_with_groups_of_others_is_not_restarted(tmp_path: Path) -> None:
     async def commit(dialogue: Dialogue) -> None:
         await dialogue.learn_versions()
@@ -69,7 +70,7 @@ def test_a_broker_with_groups_of_others_is_not_restarted(tmp_path: Path) -> None
 def test_what_restarts_the_broker_runs_last_and_one_at_a_time() -> None:
     target = ExternalTarget("127.0.0.1", 1)
     target.restart_command = RestartCommand(text="true")
-    scripts = [each for name, each in collect("suites").items() if name.startswith(("loading/", "classic/"))]
+    scripts = [each for name, each in catalogue().items() if name.startswith(("loading/", "classic/"))]
     (group,) = broker_groups(scripts, target.capabilities)
     first, *others = group.cohorts
     assert not first.acts

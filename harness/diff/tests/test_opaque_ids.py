@@ -16,9 +16,9 @@ from harness.diff.compare import differences
 from harness.diff.raw_difference import read_fields
 from harness.diff.trace_resolution import groups_of
 from harness.runner.placing import group_ids, num_partitions
-from harness.scenario.registry import collect
 from harness.scenario.script import Script
 from harness.targets.reference.target import ReferenceTarget
+from harness.tests.completed_runs import catalogue
 from harness.tests.diff_traces import answers, reference_trace, trace
 from harness.tests.diff_traces import script as diff_script
 from harness.tests.stages import interpreted
@@ -59,7 +59,7 @@ NewId = Callable[[int, IdKey], str | int]
 @cache
 def recorded(scenario_id: str) -> tuple[Script, tuple[Event, ...]]:
     """Return a scenario and its conversation with the reference."""
-    script = collect()[scenario_id]
+    script = catalogue()[scenario_id]
     return script, asyncio.run(conversed(script))
 
 

@@ -57,6 +57,7 @@ def test_the_command_that_the_gate_names_lists_the_cause_and_makes_it_green(ran:
     assert "1 of them known differences" in ran.out
 
 
+@pytest.mark.slow
 def test_a_reference_that_nobody_can_be_compared_with_fails_whatever_is_expected(ran: Ran) -> None:
     run = ran.run("run", "--target", "reference-tcp")
     assert f"Nobody was compared in 1 scenario: {WRONG}" in ran.out

@@ -7,7 +7,7 @@ import pytest
 
 from harness.invariants import AtFault, Invariant, check
 from harness.mutants.dry_run import DryRun
-from harness.scenario.registry import collect
+from harness.tests.completed_runs import catalogue
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +24,7 @@ def test_the_reference_breaks_what_kafka_breaks_in_the_suites_of_consumer_groups
     dry_run = DryRun(tmp_path, limit_s=30.0)
     scripts = {
         name: script
-        for name, script in collect("suites").items()
+        for name, script in catalogue().items()
         if name.startswith(("consumer_groups/", "migration/", "type_conflicts/"))
     }
     found: list[tuple[str, str]] = []

@@ -81,6 +81,7 @@ def test_the_reference_reads_behaviours_by_asking_for_one() -> None:
     assert readers == ["profile/profiles.py"]
 
 
+@pytest.mark.slow
 def test_what_was_found_is_known_to_the_next_process_until_script_or_code_changes(
     heard: list[VariantTarget], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,6 +96,7 @@ def test_what_was_found_is_known_to_the_next_process_until_script_or_code_change
     assert is_known == [False, True, False, False]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("was", "becomes"), [("rebalance_is_fine", "rebalance_is_bad"), ("}", "")])
 def test_a_damaged_cache_is_not_believed(
     heard: list[VariantTarget], tmp_path: Path, was: str, becomes: str

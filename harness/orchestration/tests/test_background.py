@@ -37,6 +37,7 @@ def test_what_a_process_returns_and_raises_reaches_the_caller() -> None:
         asyncio.run(in_background(_fails))
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_reported() -> None:
     with pytest.raises(BackgroundError):
         asyncio.run(in_background(_dies))

@@ -22,7 +22,7 @@ from harness.report.model.run_data import ErrorCodeCount, Run
 from harness.report.site.run_site import render_site
 from harness.results.status import ExitCode
 from harness.results.stored_data import ReportError
-from harness.scenario.registry import collect
+from harness.tests.completed_runs import catalogue
 from harness.tests.report_hostile import clause
 from harness.tests.report_run import FENCED, HEARTBEAT, JAVA, SCALA, judgement, small_run
 from harness.tests.site_reading import view_of
@@ -41,7 +41,7 @@ def covered(*results: tuple[str, str], clauses: Sequence[Clause] = (BEAT,)) -> C
 
 
 def test_scripts_exercise_what_they_name() -> None:
-    scripts = collect()
+    scripts = catalogue()
     named = next(script for script in scripts.values() if script.clauses)
     one, other = named.clauses[0], "ZZ-01"
     clauses = {name: clause(name) for name in (one, other)}

@@ -9,8 +9,8 @@ import pytest
 
 from harness.orchestration.reference_runs import with_needs
 from harness.scenario.fitting import fitted
-from harness.scenario.registry import collect
 from harness.targets.base.interface import BrokerDescription
+from harness.tests.completed_runs import catalogue
 from harness.tests.made_events import BARE_BROKER
 
 pytestmark = pytest.mark.slow
@@ -29,7 +29,7 @@ def test_a_script_that_minds_the_interval_asks_for_the_usual_one(
     interval: str | None, needed: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KAFKA_CONFORMANCE_CACHE", str(tmp_path))
-    scripts = [each for name, each in collect().items() if name in {MINDS, *DOES_NOT}]
+    scripts = [each for name, each in catalogue().items() if name in {MINDS, *DOES_NOT}]
     assert len(scripts) == 1 + len(DOES_NOT)
 
     found = asyncio.run(with_needs(scripts, described(interval)))
@@ -60,7 +60,7 @@ def test_a_script_needs_what_a_group_is_not_or_cannot_be_configured_to(
     is_fitted: bool,
 ) -> None:
     monkeypatch.setenv("KAFKA_CONFORMANCE_CACHE", str(tmp_path))
-    script = collect()[scenario_id]
+    script = catalogue()[scenario_id]
     script = fitted(script, STOCK) if is_fitted else script
 
     (found,) = asyncio.run(with_needs([script], replace(described("1000"), broker_config=STOCK)))
@@ -72,7 +72,7 @@ def test_what_was_found_once_is_known_to_the_next_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KAFKA_CONFORMANCE_CACHE", str(tmp_path))
-    script = collect()[MINDS]
+    script = catalogue()[MINDS]
     first = asyncio.run(with_needs([script], described("1000")))
     monkeypatch.setattr("harness.orchestration.reference_runs.is_alike", None)
     assert asyncio.run(with_needs([script], described("1000"))) == first

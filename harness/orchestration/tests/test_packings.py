@@ -8,11 +8,11 @@ import pytest
 from harness.orchestration.packings import known_packings, packings
 from harness.runner.broker_actions import acts_on_broker
 from harness.runner.sharing import asked_config, broker_groups
-from harness.scenario.registry import collect
 from harness.targets.kafka.released import KafkaTarget
+from harness.tests.completed_runs import catalogue
 
 NOT_SERVED = "share_groups/membership/full"
-SUITES = tuple(collect().values())
+SUITES = tuple(catalogue().values())
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_few_brokers_run_all_scenarios_with_what_they_ask_for(version: str, brok
 
 
 def test_the_tables_name_scenarios_that_are_there_and_keep_what_they_ask_for() -> None:
-    scripts = collect()
+    scripts = catalogue()
     for known in known_packings().values():
         for name, config in known.configs.items():
             assert asked_config(scripts[name]).items() <= config.items(), name
@@ -66,7 +66,7 @@ def test_a_scenario_about_requests_that_the_release_does_not_serve_starts_no_bro
     version: str, configs: list[dict[str, str]]
 ) -> None:
     # Kafka 3.9 refuses to start with fewer than ten members of a share group.
-    scripts = [collect()[NOT_SERVED]]
+    scripts = [catalogue()[NOT_SERVED]]
     target = KafkaTarget(version)
     packing = packings(scripts, [target], merges=False)[target.name]
     assert [each.broker_config for each in broker_groups(scripts, target.capabilities, packing)] == configs

@@ -42,6 +42,7 @@ def outcomes(run: CompletedRun) -> dict[str, str]:
     return {each.scenario_id: each.outcome for each in run.checked.judgements if each.oracle}
 
 
+@pytest.mark.slow
 def test_what_ended_the_broker_is_found_alone_and_the_others_are_run_on(
     broker: MortalBroker, tmp_path: Path
 ) -> None:
@@ -55,6 +56,7 @@ def test_what_ended_the_broker_is_found_alone_and_the_others_are_run_on(
     assert run.exit_code is ExitCode.UNEXPECTED
 
 
+@pytest.mark.slow
 def test_a_lost_broker_that_nothing_starts_again_has_its_suspects_named(
     broker: MortalBroker, tmp_path: Path
 ) -> None:
@@ -67,6 +69,7 @@ def test_a_lost_broker_that_nothing_starts_again_has_its_suspects_named(
     )
 
 
+@pytest.mark.slow
 def test_a_broker_that_does_not_come_back_is_lost_with_all_that_was_recorded(
     broker: MortalBroker, tmp_path: Path
 ) -> None:
@@ -84,6 +87,7 @@ def test_a_command_that_never_ends_is_ended_itself() -> None:
         asyncio.run(command.run("127.0.0.1", 1, PLAINTEXT))
 
 
+@pytest.mark.slow
 def test_the_first_difference_is_shown_while_the_others_are_run_on(
     broker: MortalBroker, tmp_path: Path
 ) -> None:

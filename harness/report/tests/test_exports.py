@@ -254,6 +254,7 @@ def test_the_summary_has_a_row_a_target_and_the_unexpected_first(run_dir: Path) 
     assert f"    kafka-conformance run --target kafka:3.9.2 {HEARTBEAT}" in text
 
 
+@pytest.mark.slow
 def test_the_summary_never_outgrows_what_pipelines_take(tmp_path: Path) -> None:
     made = small_run()
     for number in range(900):

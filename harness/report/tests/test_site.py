@@ -157,6 +157,7 @@ def test_the_site_asks_for_nothing_but_its_own_files(tmp_path: Path) -> None:
         assert "src=" not in html
 
 
+@pytest.mark.slow
 def test_a_run_of_thousands_of_scenarios_has_few_files(tmp_path: Path) -> None:
     made = small_run()
     for number in range(3_000):

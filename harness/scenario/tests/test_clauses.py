@@ -7,8 +7,8 @@ import pytest
 
 from harness.scenario.clauses import lint_clauses, load_clauses
 from harness.scenario.errors import ScenarioError
-from harness.scenario.registry import collect
 from harness.scenario.script import Script
+from harness.tests.completed_runs import catalogue
 from harness.tests.made_events import BARE_SCRIPT
 from harness.trace.clause import Clause, Exclusion
 
@@ -89,7 +89,7 @@ def test_a_scenario_may_not_name_a_row_that_is_not_there(package: Path) -> None:
 @pytest.mark.slow
 def test_nothing_is_said_to_be_out_of_reach_that_a_scenario_exercises() -> None:
     clauses = load_clauses()
-    named = {name for script in collect().values() for name in script.clauses}
+    named = {name for script in catalogue().values() for name in script.clauses}
     assert [name for name in sorted(named) if not clauses[name].is_due] == []
 
 

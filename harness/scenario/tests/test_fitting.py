@@ -3,8 +3,8 @@
 import pytest
 
 from harness.scenario.fitting import INITIAL_DELAY, MAX_TRANSACTION, METADATA_BYTES, MIN_SESSION, fitted
-from harness.scenario.registry import collect
 from harness.scenario.script import Elapse, Receive, Script, Send
+from harness.tests.completed_runs import catalogue
 
 STOCK = {
     INITIAL_DELAY: "3000",
@@ -12,7 +12,7 @@ STOCK = {
     METADATA_BYTES: "4096",
     "group.max.session.timeout.ms": "1800000",
 }
-SCRIPTS = collect()
+SCRIPTS = catalogue()
 
 
 def sessions(script: Script) -> set[object]:

@@ -7,11 +7,11 @@ import pytest
 
 from harness.scenario.fitting import fitted
 from harness.scenario.metadata_wait import AwaitMetadata
-from harness.scenario.registry import collect
 from harness.scenario.script import Receive, Script, Send
 from harness.scenario.values import AnswerRef, GroupRef, Plus
+from harness.tests.completed_runs import catalogue
 
-SCRIPTS = collect()
+SCRIPTS = catalogue()
 DELAY, INTERVAL = "streams.initial.rebalance.delay.ms", "streams.assignment.interval.ms"
 OF_CONSUMERS = "consumer.assignment.interval.ms"
 STOCK = {f"group.{DELAY}": "3000", f"group.{INTERVAL}": "1000", f"group.{OF_CONSUMERS}": "1000"}

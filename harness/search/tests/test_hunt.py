@@ -101,6 +101,7 @@ def test_what_is_written_is_a_scenario_that_shows_the_difference(
     assert asyncio.run(hunt.differs(script))
 
 
+@pytest.mark.slow
 def test_a_fault_in_the_code_is_found_and_shrunk() -> None:
     target = reference_of("4.4")
     mutant = "groups.classic.heartbeat:validate_classic_group_heartbeat:error-replaced:1"
@@ -112,6 +113,7 @@ def test_a_fault_in_the_code_is_found_and_shrunk() -> None:
     assert len(cluster.script.steps) <= _STEPS_MAX
 
 
+@pytest.mark.slow
 def test_a_fault_that_keeps_the_reference_from_starting_is_found() -> None:
     target = reference_of("4.4")
     mutant = "broker.broker_apis:handle_api_versions:and-or-exchanged:0"

@@ -19,6 +19,7 @@ def _never_ends(limit: Limit) -> float:
     return time.process_time() - began_s
 
 
+@pytest.mark.slow
 def test_what_never_ends_is_ended_and_sooner_the_next_time() -> None:
     limit = Limit()
     first_s = _never_ends(limit)

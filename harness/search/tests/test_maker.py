@@ -109,6 +109,7 @@ async def test_what_conversations_on_a_broker_would_share_is_not_touched() -> No
     assert not [step for each in made for step in each.script.steps if isinstance(step, DoToBroker)]
 
 
+@pytest.mark.slow
 async def test_on_a_broker_no_time_out_ends_beside_something_else() -> None:
     made = await _made(150, tempo=REAL)
     timeouts = {
@@ -122,6 +123,7 @@ async def test_on_a_broker_no_time_out_ends_beside_something_else() -> None:
     assert not [each for each in timeouts if isinstance(each, int) and 0 <= each < 1_000]
 
 
+@pytest.mark.slow
 async def test_on_a_broker_a_transaction_ends_before_anybody_goes_on() -> None:
     made = await _made(60, tempo=REAL)
     after = [

@@ -3,6 +3,8 @@
 import asyncio
 from random import Random
 
+import pytest
+
 from harness.scenario.messages import OWN
 from harness.scenario.script import ActorSheet, Send
 from harness.scenario.values import GroupRef, Ref, TopicId
@@ -34,12 +36,17 @@ async def _made(count: int, tempo: Tempo = VIRTUAL) -> list[Made]:
     return [await each.make(side, script_id="search/x", steps_max=40) for each in makers]
 
 
+@pytest.fixture(name="made", scope="module")
+def _many() -> list[Made]:
+    return asyncio.run(_made(150))
+
+
 def _sheets(made: list[Made]) -> set[ActorSheet]:
     return {sheet for each in made for sheet in each.script.actors}
 
 
-async def test_a_conversation_has_requests_of_its_own_theme_only() -> None:
-    made = await _made(150)
+@pytest.mark.slow
+def test_a_conversation_has_requests_of_its_own_theme_only(made: list[Made]) -> None:
     asked = [{step.api for step in each.script.steps if isinstance(step, Send)} for each in made]
     themes = [{REQUESTS[api].theme for api in each if api not in OPENING} for each in asked]
 
@@ -50,8 +57,8 @@ async def test_a_conversation_has_requests_of_its_own_theme_only() -> None:
     assert {*Theme} - {Theme.STATES, Theme.EXPIRY} <= set().union(*themes)
 
 
-async def test_where_offsets_expire_some_have_a_retention_time_of_their_own() -> None:
-    made = await _made(150)
+@pytest.mark.slow
+def test_where_offsets_expire_some_have_a_retention_time_of_their_own(made: list[Made]) -> None:
     expiring = [each for each in made if "offsets.retention.minutes" in each.script.broker_config]
     retained = {
         step.fields["retention_time_ms"]
@@ -64,8 +71,8 @@ async def test_where_offsets_expire_some_have_a_retention_time_of_their_own() ->
     assert {700, 200_000} <= retained
 
 
-async def test_principals_are_there_where_an_authorizer_is_and_are_refused_and_allowed() -> None:
-    made = await _made(120)
+@pytest.mark.slow
+def test_principals_are_there_where_an_authorizer_is_and_are_refused_and_allowed(made: list[Made]) -> None:
     guarded = [each for each in made if "authorizer.class.name" in each.script.broker_config]
     outcomes = {pair.outcome for each in guarded for pair in each.reached}
 
@@ -163,8 +170,8 @@ def test_no_log_is_lengthened_where_messages_have_to_be_short() -> None:
         assert (Act(action=LENGTHENS) in done) is is_done
 
 
-async def test_share_groups_get_records_and_acknowledge_them() -> None:
-    made = await _made(150)
+@pytest.mark.slow
+def test_share_groups_get_records_and_acknowledge_them(made: list[Made]) -> None:
     reached = {(pair.api, pair.outcome) for each in made for pair in each.reached}
 
     assert ("ShareFetch", "NONE with records") in reached

@@ -7,13 +7,13 @@ import pytest
 
 from harness.runner.applicable import why_not_applicable
 from harness.scenario.fitting import fitted
-from harness.scenario.registry import collect
 from harness.targets.base.interface import ApiRange, BrokerDescription
 from harness.targets.external.settings import noted, read_assumed, settings_of
 from harness.targets.external.stated import Stated, StatedError, parse_assumed
 from harness.targets.external.target import ExternalTarget
 from harness.targets.reference.oracle import oracle_for
 from harness.targets.reference.usual import USUAL_CONFIG
+from harness.tests.completed_runs import catalogue
 from harness.tests.made_events import BARE_BROKER
 from harness.wire.schema import api_key
 from reference_coordinator.profile.config import GroupCoordinatorConfig
@@ -94,7 +94,7 @@ def test_the_reference_and_the_scripts_have_the_same_assignment_interval(
     *, served: tuple[ApiRange, ...], stated: Mapping[str, str], interval_ms: int, is_configured: bool
 ) -> None:
     broker = described("4.4", served=served, stated=stated)
-    script = next(each for each in collect("suites").values() if each.apis == ("ConsumerGroupHeartbeat",))
+    script = next(each for each in catalogue().values() if each.apis == ("ConsumerGroupHeartbeat",))
     assert of_the_reference(broker).group_consumer_assignment_interval_ms == interval_ms
     steps = fitted(script, broker.broker_config).apis
     assert ("IncrementalAlterConfigs" in steps) == is_configured
@@ -109,7 +109,7 @@ def test_kafkas_default_is_assumed_by_the_choice_of_scenarios_too() -> None:
     broker = described("3.0")
     assert broker.broker_config["group.min.session.timeout.ms"] == "6000"
     assert "group.consumer.max.size" not in broker.broker_config
-    scripts = collect("suites")
+    scripts = catalogue()
     short = fitted(scripts["classic/sync/leader-expires"], broker.broker_config)
     assert short.broker_config["group.min.session.timeout.ms"] == "6000"
 
@@ -121,9 +121,7 @@ def test_what_is_stated_wins_over_what_is_reported() -> None:
 
 
 def test_a_scenario_that_needs_another_value_than_the_assumed_says_how_to_state_it() -> None:
-    script = next(
-        each for each in collect("suites").values() if each.broker_config == {"group.max.size": "2"}
-    )
+    script = next(each for each in catalogue().values() if each.broker_config == {"group.max.size": "2"})
     ranges = tuple(
         ApiRange(api_key=api_key(api), min_version=0, max_version=99) for api, _ in script.api_versions
     )

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from harness.runner.applicable import why_not_applicable
-from harness.scenario.registry import collect
 from harness.scenario.script import Script
 from harness.targets.base.interface import ApiRange
 from harness.targets.base.layout import Endpoint, Layout
@@ -15,6 +14,7 @@ from harness.targets.external.guard import Guard, GuardedConnection, NotAllowed,
 from harness.targets.external.namespace import Namespace, TopicNames
 from harness.targets.external.run_namespace import RunNamespace
 from harness.tests.answering import Answering
+from harness.tests.completed_runs import catalogue
 from harness.tests.made_events import BARE_BROKER
 from harness.tests.started import JOIN
 from harness.wire.codec import Fields, FieldValue, encode_request, encode_response
@@ -254,7 +254,7 @@ def why_not(script: Script) -> str | None:
     ],
 )
 def test_a_script_that_would_do_harm_is_known_before_it_begins(scenario_id: str, what: str) -> None:
-    reason = why_not(collect()[scenario_id])
+    reason = why_not(catalogue()[scenario_id])
     assert reason is not None
     assert reason.startswith("would touch what is not ours (")
     assert what in reason
@@ -264,7 +264,7 @@ def test_a_script_that_would_do_harm_is_known_before_it_begins(scenario_id: str,
 def test_most_scripts_that_need_nothing_else_do_no_harm() -> None:
     # Share fetches write share state as brokers do among themselves.
     beyond = "InitializeShareGroupState"
-    scripts = [each for each in collect().values() if not each.needs and beyond not in each.apis]
+    scripts = [each for each in catalogue().values() if not each.needs and beyond not in each.apis]
     refused = {each.id for each in scripts if why_not(each) is not None}
     assert len(refused) < len(scripts) / 8
     assert not {"classic/connection/request-cut-short", "classic/connection/version-out-of-range"} & refused

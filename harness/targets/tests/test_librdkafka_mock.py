@@ -94,6 +94,7 @@ def test_it_takes_no_configuration(tmp_path: Path) -> None:
         asyncio.run(started)
 
 
+@pytest.mark.slow
 async def test_each_session_has_a_cluster_of_its_own_with_the_topics_of_the_suites(tmp_path: Path) -> None:
     async with mock(tmp_path) as (_, opened):
         sessions = [opened(name) for name in ("one", "other")]

@@ -87,6 +87,7 @@ def reasons(run: CompletedRun, target: ExternalTarget) -> dict[str, tuple[str, s
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "odd",
     [

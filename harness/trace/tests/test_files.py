@@ -105,6 +105,7 @@ def test_records_that_were_cut_short_are_refused_with_the_file(tmp_path: Path) -
             read_records(Judgement, path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"\0", b"\n"], ids=["a line", "lines"])
 def test_what_inflates_without_end_is_refused_before_it_fills_memory(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "judgements.jsonl.zst"

@@ -143,6 +143,7 @@ ENDS = st.tuples(st.booleans(), st.just("g"), st.sampled_from([PRODUCER, OTHER])
 STEPS = st.lists(st.tuples(st.one_of(WRITES, STAGES, ENDS), st.booleans()), max_size=40)
 
 
+@pytest.mark.slow
 @given(steps=STEPS, release=st.sampled_from(["2.8", "3.9", "4.0", "4.2.0", "4.4"]))
 @settings(max_examples=400, deadline=None)
 def test_a_loader_knows_the_same(steps: list[Any], release: str) -> None:

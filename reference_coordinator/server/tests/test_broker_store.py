@@ -234,6 +234,7 @@ def test_a_transaction_happens_whole_or_not_at_all_wherever_a_crash_comes(
     assert outcomes == {False, committed}
 
 
+@pytest.mark.slow
 def test_a_topic_is_deleted_whole_or_not_at_all_wherever_a_crash_comes() -> None:
     acknowledged: list[int] = []
     deleted: list[bool] = []

@@ -35,6 +35,7 @@ def _collected() -> Iterator[list[int]]:
         gc.unfreeze()
 
 
+@pytest.mark.slow
 def test_a_large_answer_has_nothing_old_looked_at(collected: list[int]) -> None:
     broker = listener("3.9")("127.0.0.1", 9092)
     broker.apis.broker.topics.create("wide", PARTITIONS)

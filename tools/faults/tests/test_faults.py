@@ -7,7 +7,7 @@ from faults.campaign import Bench, bench
 from faults.corpus import Fault, corpus
 from faults.replacing import replaced
 from harness.mutants.patch import live_function
-from harness.scenario.registry import collect
+from harness.tests.completed_runs import catalogue
 
 _SAMPLE = 30
 
@@ -22,7 +22,7 @@ def test_each_replaced_function_is_there_and_comes_back() -> None:
 
 
 def test_each_fault_names_its_source_what_was_seen_and_scenarios_that_are_there() -> None:
-    scenarios = collect("suites")
+    scenarios = catalogue()
     for each in corpus():
         assert each.source, each.id
         assert each.saw, each.id
@@ -36,7 +36,7 @@ def test_there_are_enough_faults() -> None:
 
 @pytest.fixture(scope="module")
 def one_bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    return bench(collect("suites"), corpus(), Path(tmp_path_factory.mktemp("bench")))
+    return bench(catalogue(), corpus(), Path(tmp_path_factory.mktemp("bench")))
 
 
 def sampled() -> list[Fault]:

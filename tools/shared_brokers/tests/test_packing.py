@@ -9,8 +9,8 @@ import pytest
 from harness.orchestration.reference_runs import is_alike
 from harness.runner.sharing import BrokerGroup, Packing, asked_config, broker_groups
 from harness.scenario import Capability, Conversation, Script, ask, expect, record, scenario
-from harness.scenario.registry import collect
 from harness.targets.base.conformance import CHECK_INTERVAL
+from harness.tests.completed_runs import catalogue
 from shared_brokers.packing import pack
 from shared_brokers.proofs import Left, Proofs
 
@@ -227,7 +227,7 @@ def test_what_is_known_of_who_takes_the_log_away_needs_no_configuration(profile:
 def test_a_write_that_delays_others_disturbs_them_where_the_release_has_that_fault(
     profile: str, *, disturbs: bool
 ) -> None:
-    too_large = collect()["failures/too-large/commit"]
+    too_large = catalogue()["failures/too-large/commit"]
     runs = Proofs(profile)
     assert asyncio.run(runs.disturbs(too_large, too_large.broker_config)) is disturbs
 
@@ -237,13 +237,13 @@ def test_a_write_that_delays_others_disturbs_them_where_the_release_has_that_fau
 def test_who_resolves_a_regular_expression_again_minds_topics_of_others(
     name: str, *, is_minded: bool
 ) -> None:
-    waits = collect()[f"consumer_groups/regex/{name}"]
+    waits = catalogue()[f"consumer_groups/regex/{name}"]
     assert asyncio.run(Proofs("4.4").minds_topics(waits, asked_config(waits))) is is_minded
 
 
 @pytest.mark.slow
 def test_who_minds_topics_of_others_is_alone_on_its_broker() -> None:
-    waits = collect()["consumer_groups/regex/refreshed"]
+    waits = catalogue()["consumer_groups/regex/refreshed"]
     beside = script("one", is_nobody, waits.broker_config)
     packing = packed(waits, beside)
     (broker_group,) = broker_groups((waits, beside), CAN, packing)
@@ -254,7 +254,7 @@ def test_who_minds_topics_of_others_is_alone_on_its_broker() -> None:
 def test_who_writes_nothing_minds_no_time_for_writes() -> None:
     impatient = {"offsets.commit.timeout.ms": "2000"}
     heard = {"group.coordinator.rebalance.protocols": "classic"}
-    disabled = collect()["consumer_groups/unavailable/disabled"]
+    disabled = catalogue()["consumer_groups/unavailable/disabled"]
     writes = script("writes", commits_much, impatient)
     for other, broker_count in ((disabled, 1), (script("other", commits_much, heard), 2)):
         packing = packed(writes, other)
@@ -264,7 +264,7 @@ def test_who_writes_nothing_minds_no_time_for_writes() -> None:
 @pytest.mark.slow
 async def test_what_a_script_leaves_behind_is_reported() -> None:
     runs = Proofs("4.4")
-    unreadable = collect()["loading/unreadable/costs-the-partition"]
+    unreadable = catalogue()["loading/unreadable/costs-the-partition"]
     assert await runs.left(script("restarts", restarts), {}) is Left.CLEAN
     assert await runs.left(unreadable, unreadable.broker_config) is Left.TO_CLEAR
     for limit in ("group.max.size", "group.consumer.max.size"):
@@ -277,7 +277,7 @@ async def test_what_a_script_leaves_behind_is_reported() -> None:
     "spoils", ["loading/unreadable/every-api", "consumer_groups/loading/truncated-member"]
 )
 def test_a_partition_that_is_lost_to_others_is_found_wherever_it_is(spoils: str) -> None:
-    lost = collect()[spoils]
+    lost = catalogue()[spoils]
     left = asyncio.run(Proofs("4.4").left(lost, lost.broker_config))
     assert left is Left.TO_CLEAR
 
@@ -288,7 +288,7 @@ def test_a_partition_that_is_lost_to_others_is_found_wherever_it_is(spoils: str)
 )
 def test_who_deletes_the_topic_of_all_groups_shares_a_broker_with_nobody(profile: str, left: Left) -> None:
     # The first Java coordinators answer others as before, and can write no more: no look at others shows it.
-    takes_away = collect("suites")["admin/no-log/nobody-coordinates"]
+    takes_away = catalogue()["admin/no-log/nobody-coordinates"]
     runs = Proofs(profile)
 
     assert asyncio.run(runs.disturbs(takes_away, takes_away.broker_config))

@@ -127,6 +127,7 @@ def test_a_refused_member_may_leave(shares: Shares) -> None:
     assert set(shares.described()) == {*IDS}
 
 
+@pytest.mark.slow
 def test_a_refused_member_has_no_session(shares: Shares) -> None:
     shares.broker.elapse(10**9)
 
