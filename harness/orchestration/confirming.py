@@ -67,11 +67,11 @@ _FEW: Final = machine().jobs(per_core=2)
 _SECOND: Final = 2
 """The number of the first further attempt."""
 SHARE: Final = 0.2
-"""The share of the drive's time in which attempts may begin, unless the user sets another limit."""
+"""The share of the drive's time that attempts may take, unless the user sets another limit."""
 LEAST_S: Final = 20.0
-"""The least time in which attempts may begin, in seconds, unless the user sets another limit.
+"""The least time that attempts may take, in seconds, unless the user sets another limit.
 
-The first attempts for all causes always begin, and take of this time.
+The first attempts for all causes are always made, and take of this time.
 """
 
 
@@ -149,7 +149,7 @@ class Rerun:
         Args:
             judged: all attempts so far.
             checked: the results of these attempts.
-            time_s: for how many seconds from now rounds after the first may begin.
+            time_s: how many seconds from now rounds after the first may take; the first takes of them.
 
         Returns:
             All attempts, including the further ones; and False if the run was interrupted.
@@ -271,16 +271,18 @@ class Rerun:
         return script if settings is None else fitted(script, settings)
 
     async def _run_batches(self, batches: Sequence[Sequence[Accused]], until_s: float = inf) -> bool:
-        """Run each batch once more; return whether there was time for all."""
+        """Run each batch once more that will have ended in time; return whether that is all."""
         counts = Counter((each.target.name, each.try_count + 1) for batch in batches for each in batch)
         targets = {each.target.name: each.target for batch in batches for each in batch}
         watchers = {key: self._begin(targets[key[0]], key[1], count) for key, count in counts.items()}
+        is_whole = True
         for batch in batches:
             target, number = batch[0].target, batch[0].try_count + 1
             if target.name in self._lost:
                 continue
-            if _now_s() >= until_s:
-                return False
+            if _now_s() + _lasts_s(batch) >= until_s:
+                is_whole = False
+                continue
             recorded: list[Event] = []
             try:
                 scripts = tuple(each.script for each in batch)
@@ -291,7 +293,7 @@ class Rerun:
             finally:
                 for one in batch:
                     one.add([event for event in recorded if event.scenario_id == one.script.id])
-        return True
+        return is_whole
 
     def _configs_of(self, target: Target) -> Packing | None:
         """Return the properties that the run gave its scenarios: a fault may occur only with them."""
@@ -411,7 +413,7 @@ class _AgainWatcher:
 
 
 def time_for_confirming(plan: RunPlan, drive_s: float) -> float:
-    """Return for how many seconds attempts of one kind may begin, given the duration of the drive."""
+    """Return how many seconds attempts may take, given the duration of the drive."""
     return max(LEAST_S, SHARE * drive_s) if plan.confirm_s is None else plan.confirm_s
 
 
@@ -470,6 +472,11 @@ def _by_target(accused: Sequence[Accused]) -> Sequence[Sequence[Accused]]:
     for each in accused:
         batches.setdefault((each.target.name, each.try_count), []).append(each)
     return tuple(batches.values())
+
+
+def _lasts_s(batch: Sequence[Accused]) -> float:
+    """Return about how long scenarios take that are run at once."""
+    return max(each.repeated.first.judgement.duration_ms for each in batch) / 1000
 
 
 def _with_attempts(judged: JudgedTargets, accused: Sequence[Accused]) -> JudgedTargets:

@@ -108,8 +108,8 @@ class RunDrive:
     _beside: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup, init=False)
     """The tasks that drive references while brokers are driven."""
     _look: FirstLook = field(init=False)
-    _early: list[asyncio.Task[None]] = field(default_factory=list, init=False)
-    """Further attempts at scenarios that take long, which end with the drive."""
+    _early: dict[asyncio.Task[None], float] = field(default_factory=dict, init=False)
+    """Further attempts at scenarios that take long, with when they are half done."""
 
     def __post_init__(self) -> None:
         self._look = FirstLook(
@@ -140,12 +140,11 @@ class RunDrive:
                     await self._drive_together(wave)
             for target in others if self.plan.against is None else self.plan.targets:
                 await self._settle_oracle_of(target)
+            await self._end_early(half_done=True)
         except asyncio.CancelledError:
             interrupted = True
         finally:
-            for attempt in self._early:
-                attempt.cancel()
-            await asyncio.gather(*self._early, return_exceptions=True)
+            await self._end_early(half_done=False)
         suspects = {each.name: [*map(str, each.suspects)] for each in self._records.values() if each.suspects}
         if suspects:
             self.folder.write_suspects(suspects)
@@ -154,13 +153,21 @@ class RunDrive:
             drive_ms={record.name: record.drive_ms for record in self._records.values()},
         )
 
-    def _run_again(self, target_name: str, scenario_id: str) -> None:
+    def _run_again(self, target_name: str, scenario_id: str, lasts_s: float) -> None:
         """Begin a further attempt at a long scenario on an external broker, beside the others."""
         script = self.plan.scripts[scenario_id]
         if self.plan.confirms and self.plan.repeat == 1 and not acts_on_broker(script):
             (target,) = (each for each in self.plan.targets if each.name == target_name)
             rerun = Rerun(plan=self.plan, folder=self.folder, watcher=self.watcher)
-            self._early.append(asyncio.create_task(rerun.run_early(target, script)))
+            attempt = asyncio.create_task(rerun.run_early(target, script))
+            self._early[attempt] = time.monotonic() + lasts_s / 2
+
+    async def _end_early(self, *, half_done: bool) -> None:
+        """Cancel the further attempts that are less than half done, or all; await the others."""
+        for attempt, half_s in self._early.items():
+            if not half_done or half_s > time.monotonic():
+                attempt.cancel()
+        await asyncio.gather(*self._early, return_exceptions=True)
 
     def _pack(self, targets: Sequence[Target]) -> None:
         """Find which scripts may share brokers, and write the result to the run's folder."""

@@ -30,7 +30,7 @@ from harness.verdict import Outcome
 
 _REASON_CHARACTERS: Final = 200
 _LONGEST_MS: Final = 15_000
-"""A scenario that takes longer would take most of the time in which attempts may begin."""
+"""A scenario that takes longer would take most of the time for confirming."""
 
 
 @dataclass(kw_only=True)
@@ -40,8 +40,8 @@ class FirstLook:
     plan: RunPlan
     folder: RunFolder
     watcher: Watcher
-    run_again: Callable[[str, str], None] = lambda _target, _scenario_id: None
-    """Called, once for each cause, with a long scenario on an external target that is accused."""
+    run_again: Callable[[str, str, float], None] = lambda _target, _scenario_id, _lasts_s: None
+    """Called, once for each cause, with a long scenario on an external target that differs, and its time."""
     _is_done: bool = field(default=False, init=False)
     _events: dict[tuple[str, str], list[Event]] = field(default_factory=dict, init=False)
     """The events of conversations that have not ended, by target and scenario."""
@@ -90,7 +90,7 @@ class FirstLook:
         cause = (target, accused.causes[0])
         if is_long and cause not in self._run_again:
             self._run_again.add(cause)
-            self.run_again(target, scenario_id)
+            self.run_again(target, scenario_id, events[-1].at_ms / 1000)
 
     def _accused(self, target: str, scenario_id: str, events: list[Event]) -> Judgement | None:
         """Return a conversation's judgement if it differs as nobody expects and no slow machine excuses."""

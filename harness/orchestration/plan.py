@@ -74,7 +74,7 @@ class RunPlan:
     confirms: bool = True
     """Whether scenarios with unexpected results are run again before the results count."""
     confirm_s: float | None = None
-    """For how many seconds attempts to confirm may begin; None for a share of the drive's time."""
+    """How many seconds attempts to confirm may take; None for a share of the drive's time."""
 
     @property
     def scenario_digest(self) -> str:

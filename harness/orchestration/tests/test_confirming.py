@@ -29,7 +29,7 @@ from harness.targets.base.interface import Target
 from harness.tests.completed_runs import Quiet, plan_of
 from harness.tests.damaged import rewrite
 from harness.tests.moody_target import OTHER, SUITE, TELLING, Moody, group_of, telling
-from harness.trace.files import attempt_name, read_events, read_records
+from harness.trace.files import RunFolder, attempt_name, read_events, read_records
 from harness.verdict import Confirmation, Outcome
 
 TWO_CAUSES: Final = ("classic/leave", "classic/identity", "classic/versions/leave")
@@ -272,6 +272,9 @@ def accused(cause: str, target: str = "far", *, acts: bool = False, duration_ms:
     made = SimpleNamespace(
         target=SimpleNamespace(name=target, is_external=target == "far"),
         key=(target, cause),
+        script=SimpleNamespace(id=cause),
+        try_count=1,
+        add=lambda _: None,
         acts=acts,
         repeated=SimpleNamespace(first=SimpleNamespace(judgement=SimpleNamespace(duration_ms=duration_ms))),
     )
@@ -286,3 +289,22 @@ def test_long_waits_have_a_lane_beside_the_others_and_restarts_come_last() -> No
 
     assert beside == [[ours], [quick, other], [slow]]
     assert last == [[restarting]]
+
+
+def test_an_attempt_that_would_end_too_late_is_left_out_and_shorter_ones_are_made() -> None:
+    begun: list[str] = []
+
+    class Noting(Rerun):
+        @override
+        async def _run(self, target: Target, scripts: Sequence[Script], *_: object, **__: object) -> None:
+            begun.extend(each.id for each in scripts)
+
+    async def has_time(batches: Sequence[Sequence[Accused]]) -> bool:
+        folder = SimpleNamespace(read_broker_configs=dict)
+        rerun = Noting(plan=cast("RunPlan", None), folder=cast("RunFolder", folder), watcher=Quiet())
+        return await rerun._run_batches(batches, asyncio.get_running_loop().time() + 20)
+
+    long, short = accused("long", duration_ms=35_000), accused("short", duration_ms=3_000)
+    assert not asyncio.run(has_time([[long], [short]]))
+    assert begun == ["short"]
+    assert asyncio.run(has_time([[short]]))
