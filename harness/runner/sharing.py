@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from harness.apis.descriptor import Access
@@ -122,7 +122,7 @@ def broker_groups(
             configuration and each sequence of broker actions has its own broker.
     """
     if Capability.BROKER_CONFIG not in capabilities:
-        return [_one_broker(scripts, capabilities)]
+        return [_one_broker(scripts, capabilities, packing or Packing())]
     groups: dict[_Wanted, list[Script]] = {}
     for script in scripts:
         config, actions = _wanted(script, capabilities, packing)
@@ -148,17 +148,19 @@ def broker_groups(
     ]
 
 
-def _one_broker(scripts: Sequence[Script], capabilities: frozenset[Capability]) -> BrokerGroup:
+def _one_broker(
+    scripts: Sequence[Script], capabilities: frozenset[Capability], packing: Packing
+) -> BrokerGroup:
     """Return the broker that others may use too: what acts on it comes last, one script at a time.
 
-    Before that come, likewise, those that share a group. Kafka has none without a name, but a broker that
-    makes it for one of them answers the others otherwise from then on: in every run the same ones.
+    Before that come, likewise, those whose conversations others would notice. Kafka has no group without a
+    name, but a broker that makes it for one of them answers the others otherwise from then on: in every run
+    the same ones.
     """
     acting = [each for each in scripts if applies(each, capabilities) and acts_on_broker(each)]
-    nameless = [each for each in scripts if each not in acting and _names_no_group(each)]
-    others = [each for each in scripts if each not in acting and each not in nameless]
-    cohorts = [Cohort(scripts=others)] if others else []
-    cohorts += [Cohort(scripts=[each]) for each in nameless]
+    others = [each for each in scripts if each not in acting]
+    nameless = frozenset(each.id for each in others if _names_no_group(each))
+    cohorts = _cohorts(others, replace(packing, alone=packing.alone | nameless), acts=False)
     return _broker_group({}, [*cohorts, *(Cohort(scripts=[each], acts=True) for each in acting)])
 
 
@@ -206,7 +208,7 @@ def _wanted(
 ) -> tuple[Mapping[str, str], tuple[str, ...]]:
     """Return the configuration that a script is run with, and its actions on the broker."""
     is_not_served = packing is not None and script.id in packing.not_served
-    if Capability.BROKER_CONFIG not in capabilities or not applies(script, capabilities) or is_not_served:
+    if not applies(script, capabilities) or is_not_served:
         # A script that is not applicable can use any broker: it is only reported. And a release that does
         # not serve the requests of a script may refuse to start with the script's configuration.
         return {}, ()

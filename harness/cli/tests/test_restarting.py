@@ -74,7 +74,8 @@ def test_what_restarts_the_broker_runs_last_and_one_at_a_time() -> None:
     (group,) = broker_groups(scripts, target.capabilities)
     first, *others = group.cohorts
     assert not first.acts
-    assert [len(each.scripts) for each in others if each.acts] == [1] * len(others)
+    assert [len(each.scripts) for each in others] == [1] * len(others)
+    assert [each.acts for each in others] == sorted(each.acts for each in others)
     assert others
     alone = sum(each.needs == (Capability.RESTART.value,) for each in scripts)
     assert f"{alone} of {len(scripts)} scenarios" in restart_announcement({each.id: each for each in scripts})
