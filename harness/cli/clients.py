@@ -19,7 +19,7 @@ from harness.clients.choice import LIBRARY_FORMS, choose_libraries, is_library
 from harness.clients.collect import collect_client_scripts, select_client_scripts
 from harness.clients.known_ids import known_ids
 from harness.clients.libraries import ClientLibrary
-from harness.clients.report import print_results, write_report
+from harness.clients.report import write_report
 from harness.clients.run import JOBS, ClientsPlan, Tell, drive
 from harness.clients.soak_group import GROUPS, RECORDS_PER_S
 from harness.clients.soak_run import soak_all
@@ -27,7 +27,9 @@ from harness.clients.steps import ClientScript
 from harness.orchestration.external import announcement, outline
 from harness.orchestration.judging import read_expectations
 from harness.orchestration.plan import PlanError, expectation_files, new_run_id, parse_targets
-from harness.report.site.run_site import read_soaks, soak_exit_code, soak_site
+from harness.report.exports.terminal import print_summary
+from harness.report.model.run_data import Run
+from harness.report.site.run_site import exit_code_of, read_soaks, soak_exit_code, soak_site
 from harness.results.client_results import load_clients
 from harness.results.status import ExitCode
 from harness.scenario.errors import ScenarioError
@@ -109,14 +111,13 @@ def _carry_out(plan: ClientsPlan, writer: Writer) -> ExitCode:
     path = plan.folder.path
     with ProgressDisplay(writer) as display:
         asyncio.run(drive(plan, display.target_says))
+        run = Run.load(path)
         if plan.beside is not None:
             render_again(plan.beside)
         else:
-            write_report(path)
-    run = load_clients(path)
-    writer.say_beginning(partial(print_results, run=run), rest="the report has them all", keep=1)
-    writer.say(f"Clients: {path}")
-    return run.exit_code
+            write_report(run)
+    print_summary(run, writer)
+    return exit_code_of(run)
 
 
 def _soak(

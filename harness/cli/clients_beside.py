@@ -16,16 +16,17 @@ from harness.gate.sides import open_run
 from harness.invariants.stored import check_run
 from harness.orchestration.plan import PlanError, parse_targets
 from harness.report.allure.pages import AllureLevel
-from harness.report.model.clients import brief_text
+from harness.report.exports.terminal import print_summary
+from harness.report.model.run_data import Run
 from harness.report.render import render_all
-from harness.report.site.run_site import soak_exit_code
+from harness.report.site.run_site import exit_code_of
 from harness.report.site.tap_page import tap_site
 from harness.results.client_results import archived_clients, clients_folder, load_clients
 from harness.results.status import ExitCode
 from harness.results.stored_data import is_clients_folder, open_folder, run_kind
 from harness.spark.rows import ARCHIVE
 from harness.targets.base.interface import TargetError
-from harness.terminal import Writer, plain
+from harness.terminal import Writer
 from harness.trace.completeness import refuse_cut_short
 from harness.trace.events import RunKind
 from harness.trace.files import RunFolder
@@ -68,14 +69,6 @@ def drive_beside(plan: ClientsPlan, run_dir: Path, tell: Tell) -> ExitCode:
     with suppress(TargetError):  # The footer contains it, and the exit code is made from that.
         asyncio.run(drive(beside, tell))
     return load_clients(beside.folder.path).exit_code
-
-
-def print_clients_alone(run_dir: Path, writer: Writer) -> ExitCode:
-    """Print the results of a run of client scripts alone, and return its exit code."""
-    run = load_clients(run_dir)
-    lines = [[plain(line)] for line in brief_text(run)]
-    writer.say_some(lines, rest="the report has them all", keep=1)
-    return soak_exit_code(run) if run.soak_s else run.exit_code
 
 
 def open_for_clients(run_dir: Path) -> Path:
@@ -146,15 +139,14 @@ def report_of_other_kind(run_dir: Path, writer: Writer) -> ExitCode | None:
         TraceError: a file of the run is damaged.
     """
     if is_clients_folder(run_dir):
-        index = write_report(run_dir)
-        code = print_clients_alone(run_dir, writer)
-    elif run_kind(run_dir) is RunKind.TAP:
+        run = Run.load(run_dir)
+        write_report(run)
+        print_summary(run, writer)
+        return exit_code_of(run)
+    if run_kind(run_dir) is RunKind.TAP:
         folder = RunFolder(run_dir)
         refuse_cut_short(folder)
         check_run(folder)  # Violations on file may be incomplete, and nothing else shows how many there were.
-        index = tap_site(folder)
-        code = ExitCode.EXPECTED
-    else:
-        return None
-    writer.say(f"Report: {index}")
-    return code
+        writer.say(f"Report: {tap_site(folder)}")
+        return ExitCode.EXPECTED
+    return None

@@ -12,14 +12,12 @@ from harness.cli.errors import ends_with_exit_code
 from harness.clients.known_ids import known_ids
 from harness.gate.decision import UPDATE, three_lines
 from harness.gate.decision_file import annotations, write_decision
-from harness.gate.evaluate import Gated, Given, evaluate, evaluate_clients
+from harness.gate.evaluate import Gated, Given, evaluate
 from harness.gate.policy import FILE_NAME, Baseline, Policy, PolicyError, load_policy
-from harness.gate.sides import open_run
+from harness.gate.sides import OF_CLIENTS_TOO, open_run
 from harness.orchestration.plan import expectation_files
 from harness.report.site.run_site import add_gate_view, add_regression
-from harness.results.client_results import load_clients
 from harness.results.status import ExitCode
-from harness.results.stored_data import is_clients_folder
 from harness.terminal import Writer, plain
 from harness.trace.files import LATEST
 
@@ -52,7 +50,6 @@ def gate(
     What `run --topic` and `--assume` stated is stored with the run.
     """
     folder = run_folder.resolve()
-    clients = load_clients(folder) if is_clients_folder(folder) else None
     policy = _with_pairs(load_policy(config or _usual_config()), pair or [])
     if pair and baseline is None and policy.baseline.run is None:
         raise PolicyError(f"--pair {pair[0]}: there is no baseline; name one with --baseline RUN")
@@ -62,14 +59,10 @@ def gate(
         baseline=baseline,
         today=datetime.now(UTC).date(),
     )
-    if clients is None:
-        gated = evaluate(open_run(run_folder), policy, given)
-    else:
-        gated = evaluate_clients(clients, policy, given)
+    gated = evaluate(open_run(run_folder, OF_CLIENTS_TOO), policy, given)
     summary = write_decision(gated, out or folder, policy=policy)
     page = add_gate_view(out or folder, gated.decision.run_id)
-    if clients is None:
-        add_regression(out or folder)
+    add_regression(out or folder)
     writer = Writer()
     _print(gated, writer, run_folder)
     if annotate is Style.GITHUB:

@@ -3,7 +3,7 @@
 import asyncio
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -41,7 +41,6 @@ from harness.report.exports.comparison import print_comparison, write_versions
 from harness.report.exports.terminal import print_summary, rate_lines
 from harness.report.model.cause_groups import has_verdict
 from harness.report.model.changes import versions
-from harness.report.model.clients import brief_text
 from harness.report.model.run_data import Run
 from harness.results.client_results import clients_folder, keep_expectations, load_clients
 from harness.results.status import ENDED_INTERRUPTED, ExitCode, worst
@@ -269,7 +268,6 @@ def _further(
         for comparison in versions(run):
             yield from writer.lines_of(partial(print_comparison, comparison))
         yield f"What changes: {write_versions(run)}"
-    yield from _client_lines(folder)
     if plan.repeat > 1:
         yield from rate_lines(completed.checked)
 
@@ -310,12 +308,6 @@ def _report(folder: RunFolder, options: ReportOptions, display: ProgressDisplay,
     if rendered.allure is not None and rendered.allure.problem:
         tell(Lasting(f"Allure's report was not rendered: {rendered.allure.problem}"))
     return rendered.run
-
-
-def _client_lines(run_dir: Path) -> Iterable[str]:
-    """Return lines about the results of a run's client scripts, if it has any."""
-    clients = clients_folder(run_dir)
-    return () if clients is None else brief_text(load_clients(clients))
 
 
 @ends_with_exit_code
@@ -362,7 +354,7 @@ def report(
         options = ReportOptions(allure=allure, spark_master=spark_master, archive=archive)
         with timed(times_s, "reported"):
             reported = _report(folder, options, display, writer)
-    print_summary(reported, writer, further=[*_client_lines(folder.path)], times=times_s)
+    print_summary(reported, writer, times=times_s)
     clients = clients_folder(folder.path)
     return code if clients is None else worst((code, load_clients(clients).exit_code))
 

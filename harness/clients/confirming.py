@@ -6,10 +6,13 @@ target's doing; one that does not is flaky, and stays visible.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Container, Sequence
+from dataclasses import replace
 from typing import Final
 
-from harness.results.client_results import ClientAttempt, ClientResult, ResultPlace
-from harness.verdict import Confirmation, Outcome
+from harness.diff.judge import Judged
+from harness.diff.repeats import Repeated, weigh
+from harness.results.client_results import ClientResult, ClientResultKey
+from harness.verdict import Outcome
 
 ATTEMPTS: Final = 3
 """How often a script is run at most, the first time included, to confirm its result."""
@@ -21,7 +24,7 @@ Again = Callable[[int, Sequence[ClientResult]], Awaitable[Sequence[ClientResult]
 
 
 async def confirmed(
-    judgements: Sequence[ClientResult], again: Again, foreseen: Container[ResultPlace] = ()
+    judgements: Sequence[ClientResult], again: Again, foreseen: Container[ClientResultKey] = ()
 ) -> tuple[ClientResult, ...]:
     """Run scripts with unexpected results again; return all judgements, those with their confirmation.
 
@@ -30,12 +33,12 @@ async def confirmed(
         again: runs scripts once more.
         foreseen: the places of results that known differences account for.
     """
-    attempts: dict[ResultPlace, list[ClientResult]] = {
+    attempts: dict[ClientResultKey, list[ClientResult]] = {
         each.place: [each] for each in judgements if _is_unexpected(each) and each.place not in foreseen
     }
     began_s = asyncio.get_running_loop().time()
     for number in range(2, ATTEMPTS + 1):
-        due = [each[0] for each in attempts.values() if each[-1].outcome is not Outcome.CONFORMS]
+        due = [each[0] for each in attempts.values() if each[-1].outcome != Outcome.CONFORMS]
         if not due or (number > 2 and asyncio.get_running_loop().time() - began_s > THIRD_WITHIN_S):
             break
         for each in await again(number, due):
@@ -48,25 +51,11 @@ def _is_unexpected(judgement: ClientResult) -> bool:
 
 
 def _weighed(judgement: ClientResult, attempts: Sequence[ClientResult]) -> ClientResult:
-    """Return the worst of the attempts, so that a difference is kept even if another attempt broke off."""
+    """Return the result that all attempts come to."""
     if not attempts:
         return judgement
-    ruling = next((each for each in attempts if each.outcome is Outcome.DIVERGES), judgement)
-    each_attempt = tuple(
-        ClientAttempt(number=number, outcome=each.outcome, says=_says(each))
-        for number, each in enumerate(attempts, start=1)
-    )
-    confirmation = _confirmation(attempts, ruling.outcome)
-    return ruling.model_copy(update={"confirmation": confirmation, "attempts": each_attempt})
-
-
-def _confirmation(attempts: Sequence[ClientResult], outcome: Outcome) -> Confirmation:
-    if sum(each.outcome is outcome for each in attempts) > 1:
-        return Confirmation.CONFIRMED
-    conforms = any(each.outcome is Outcome.CONFORMS for each in attempts)
-    return Confirmation.FLAKY if conforms else Confirmation.UNCONFIRMED
-
-
-def _says(judgement: ClientResult) -> str:
-    remarks = judgement.remarks
-    return f"{remarks[0].text}: {remarks[0].says}" if remarks else judgement.because
+    missing = "the target was lost" if len(attempts) == 1 else None
+    weighed = weigh(Repeated(attempts=tuple(Judged(judgement=each) for each in attempts), missing=missing))
+    ruling = weighed.judged.judgement
+    assert isinstance(ruling, ClientResult), "it is one of the attempts"
+    return replace(ruling, run_id=judgement.run_id, attempts=weighed.attempts)

@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 from harness.report.model.clients import (
     client_conversation_key,
     client_talks,
-    column_key,
     reference_of,
 )
 from harness.report.model.conversation import heard, lone_conversation_data, steps_of
@@ -22,6 +21,7 @@ from harness.results.client_results import (
     ClientResultKey,
     ClientsRun,
     ScriptOutcome,
+    column_name,
     conversation,
 )
 from harness.results.stored_data import read_lines
@@ -46,12 +46,12 @@ def write_conversations(run: ClientsRun, root: Path) -> None:
     """
     talks: dict[str, dict[str, Json]] = defaultdict(dict)
     for target, places in sorted(_wanted(run).items()):
-        wire = _Wire.read(run.files.of_target(target) / JOURNAL, run_id=run.run_id, target=target)
+        wire = _Wire.read(run.files.of_target(target) / JOURNAL, run_id=run.header.run_id, target=target)
         for place in sorted(places):
             outcome = run.outcomes.get(place)
             if outcome is not None:
                 talks[client_talks(place)][client_conversation_key(place)] = _data(run, place, outcome, wire)
-    site = Site(root, run.run_id)
+    site = Site(root, run.header.run_id)
     for name, content in talks.items():
         site.talks(name, content)
 
@@ -60,7 +60,7 @@ def _wanted(run: ClientsRun) -> Mapping[str, set[ClientResultKey]]:
     """Return the conversations that pages load, by target: all judged ones, and differing references."""
     wanted: dict[str, set[ClientResultKey]] = defaultdict(set)
     for result in run.results:
-        wanted[run.name_of(result)].add(run.place(result))
+        wanted[result.on].add(result.place)
         there = reference_of(run, result)
         if result.differences and there is not None:
             wanted[there[0]].add(there)
@@ -73,7 +73,7 @@ def _data(run: ClientsRun, place: ClientResultKey, outcome: ScriptOutcome, wire:
     events, left_out = heard(wire.conversation(conversation(outcome.script_id, outcome.library)))
     offset_ms = wire.began_ms - outcome.clock_offset_ms
     return lone_conversation_data(
-        column_key(place[0], place[2]),
+        column_name(place[0], place[2]),
         steps_of(events, lambda at_ms: step_at(begins, at_ms + offset_ms)),
         texts=[step.text for step in script.steps],
         further={

@@ -1,7 +1,7 @@
 """The folder that a run of client scripts writes, and reads again to judge the run."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,17 +10,17 @@ from harness.clients.steps import ClientScript, step_to_json
 from harness.diff.expectations import SourcedEntry
 from harness.results.client_results import (
     ClientResult,
+    ClientResultKey,
     ClientsFiles,
-    ResultPlace,
     ScriptOutcome,
     keep_expectations,
     write_results,
 )
 from harness.results.status import ENDED_COMPLETE
+from harness.tap.run import run_header
 from harness.targets.base.interface import TargetError
-from harness.trace.events import TARGET_LOST, RunKind
+from harness.trace.events import TARGET_LOST, RunFooter, RunKind
 from harness.trace.files import append_line, write_whole
-from harness.trace.formats import FORMAT_VERSION
 from harness.verdict import Expectation
 
 
@@ -34,6 +34,7 @@ class ClientsFolder(ClientsFiles):
         *,
         run_id: str,
         command: str,
+        targets: Iterable[str],
         libraries: Mapping[str, str],
         scripts: Sequence[ClientScript],
         soak_s: float = 0.0,
@@ -50,18 +51,10 @@ class ClientsFolder(ClientsFiles):
             }
             for script in scripts
         ]
-        self._write(
-            self.run_json,
-            {
-                "run_id": run_id,
-                "format_version": FORMAT_VERSION,
-                "command": command,
-                "libraries": dict(libraries),
-                "scripts": reported,
-                "soak_s": soak_s,
-                "kind": (RunKind.SOAK if soak_s else RunKind.CLIENTS).value,
-            },
-        )
+        kind = RunKind.SOAK if soak_s else RunKind.CLIENTS
+        self.write_run(run_header(run_id, tuple(targets), kind, command))
+        planned = {"libraries": dict(libraries), "scripts": reported, "soak_s": soak_s}
+        write_whole(self.clients_json, json.dumps(planned, ensure_ascii=False))
 
     def make_logs(self, target: str) -> Path:
         """Create and return the absolute folder in which a target's broker runs and logs."""
@@ -77,14 +70,14 @@ class ClientsFolder(ClientsFiles):
 
     def keep(
         self, results: Sequence[ClientResult], entries: Sequence[SourcedEntry]
-    ) -> frozenset[ResultPlace]:
+    ) -> frozenset[ClientResultKey]:
         """Write the results and the expectations of the run; return the places of the expected results."""
         write_results(self, results)
         run = keep_expectations(self.path, entries, datetime.now(UTC).date())
         return frozenset(each.place for each in run.results if each.expectation == Expectation.EXPECTED)
 
     @contextmanager
-    def ending(self) -> Iterator[None]:
+    def ending(self, script_count: int = 0) -> Iterator[None]:
         """Write how the run ended when the block ends: `complete`, or how a target was lost.
 
         Any other failure leaves no footer, as in a run that was cut short.
@@ -92,14 +85,22 @@ class ClientsFolder(ClientsFiles):
         try:
             yield
         except TargetError as error:
-            self._write(self.footer_json, {"ended": f"{TARGET_LOST}{error}"})
+            self._end(f"{TARGET_LOST}{error}", script_count)
             raise
         finally:
             self.pack()
-        self._write(self.footer_json, {"ended": ENDED_COMPLETE})
+        self._end(ENDED_COMPLETE, script_count)
 
-    def _write(self, path: Path, data: Mapping[str, object]) -> None:
-        write_whole(path, json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+    def _end(self, ended: str, script_count: int) -> None:
+        footer = RunFooter(
+            run_id=self.read_run().run_id,
+            finished_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            ended=ended,
+            scenario_count=script_count,
+            drive_ms="{}",
+            event_counts="{}",
+        )
+        self.write_footer(footer)
 
 
 def _made(path: Path) -> Path:

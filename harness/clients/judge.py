@@ -1,6 +1,7 @@
 """Check a script's results against what it expects, and compare them with the reference's. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from harness.clients.steps import (
@@ -28,7 +29,7 @@ from harness.results.replay_results import ReplayFinding
 from harness.results.status import ENDED_COMPLETE
 from harness.targets.base.java_hash import partition_of
 from harness.trace.embedded import phrase
-from harness.trace.events import TARGET_LOST
+from harness.trace.events import TARGET_LOST, TraceHeader
 from harness.verdict import Outcome
 
 _WHOLE: Final = "the whole"
@@ -40,7 +41,7 @@ def judge(
     script: ClientScript,
     result: ScriptOutcome,
     *,
-    target: str,
+    header: TraceHeader,
     reference: ScriptOutcome | None,
     compared: str,
     violations: Sequence[Violation] = (),
@@ -51,7 +52,7 @@ def judge(
     Args:
         script: the script that was run.
         result: the outcome of the script.
-        target: the name of the target, for the judgement.
+        header: the target.
         reference: the outcome on the reference; None if there is nothing to compare with.
         compared: the reference's name, or why there is none.
         violations: violations of invariants; those by clients alone are reported, but change nothing.
@@ -64,19 +65,14 @@ def judge(
         compared = f"not compared: on the reference, {reference.ended}"
     elif reference is not None:
         differences = tuple(_differences(script, result, reference))
-    return ClientResult(
-        target=target,
-        script_id=script.id,
-        library=result.library,
-        outcome=_outcome(result, differs=bool(mismatches or differences or is_broken or replays)),
-        because="" if result.ended == ENDED_COMPLETE else result.ended,
+    outcome = _outcome(result, differs=bool(mismatches or differences or is_broken or replays))
+    return replace(
+        ClientResult.of(header, result, outcome, title=script.title, source=script.source, compared=compared),
         mismatches=mismatches,
         differences=differences,
         violations=tuple(violations),
         replays=tuple(replays),
-        compared=compared,
-        duration_s=result.duration_s,
-    )
+    ).summed_up()
 
 
 def _outcome(result: ScriptOutcome, *, differs: bool) -> Outcome:

@@ -109,12 +109,13 @@ async def drive(plan: ClientsPlan, tell: Tell) -> tuple[ClientResult, ...]:
     folder.write_plan(
         run_id=plan.run_id,
         command=plan.command,
+        targets=[target.name for target in plan.targets],
         libraries={each.name: each.version for each in plan.libraries},
         scripts=plan.scripts,
     )
     if plan.beside is None:
         point_latest(folder.path)
-    with folder.ending():
+    with folder.ending(len(plan.scripts)):
         judgements = await _drive_all(plan, folder, tell)
         foreseen = folder.keep(judgements, plan.entries)
         if plan.confirms:
@@ -125,13 +126,13 @@ async def drive(plan: ClientsPlan, tell: Tell) -> tuple[ClientResult, ...]:
 
 def _again(plan: ClientsPlan, folder: ClientsFolder, tell: Tell) -> Again:
     async def again(number: int, due: Sequence[ClientResult]) -> Sequence[ClientResult]:
-        specs = {each.target for each in due}
+        specs = {each.spec for each in due}
         attempt = replace(
             plan,
             # Each attempt uses names of its own on the wire.
             run_id=f"{plan.run_id}.{number}",
             targets=tuple(target for target in plan.targets if target.spec in specs),
-            pairs=frozenset((each.script_id, each.library) for each in due),
+            pairs=frozenset((each.scenario_id, each.library) for each in due),
         )
         wanted = {each.place for each in due}
         again_folder = ClientsFolder(folder.attempt(number))
@@ -194,13 +195,14 @@ def _judged(
 ) -> Sequence[ClientResult]:
     scripts = {script.id: script for script in plan.scripts}
     there = {} if reference.name is None else _by_run(folder, reference.name)
+    (header,) = folder.read_headers(target.name)
     violations = read_violations(folder, target.name)
     replays = read_findings(folder.of_target(target.name))
     return [
         judge(
             scripts[script_id],
             outcome,
-            target=target.spec,
+            header=header,
             reference=there.get((script_id, library)),
             compared=reference.compared,
             violations=[each for each in violations if each.scenario_id == conversation(script_id, library)],

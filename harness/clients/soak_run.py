@@ -46,6 +46,7 @@ async def soak_all(
     folder.write_plan(
         run_id=plan.run_id,
         command=plan.command,
+        targets=[target.name for target in plan.targets],
         libraries={each.name: each.version for each in plan.libraries},
         scripts=(),
         soak_s=duration_s,

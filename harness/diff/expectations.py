@@ -33,7 +33,7 @@ from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Final, Generic, Literal, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -47,7 +47,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from harness.diff.judge import TargetInfo
-from harness.diff.model import Judgement
+from harness.diff.model import GOOD, Judgement
 from harness.diff.raw_difference import of_any_count
 from harness.diff.target_pattern import is_target_pattern, matches_target
 from harness.verdict import Expectation, Outcome
@@ -58,8 +58,7 @@ _CLIENT_SCRIPTS: Final = "clients/"
 """Prefix of the ids of client scripts, which no scenario's id has."""
 _SIGNATURE_PATTERN: Final = "^[0-9a-f]{12}$"
 _COVERED: Final = TypeAdapter(dict[str, list[str]])
-_QUIET: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT, Outcome.NOT_APPLICABLE))
-"""Outcomes that need no entry."""
+JudgementT = TypeVar("JudgementT", bound=Judgement)
 
 
 class ExpectationError(Exception):
@@ -202,7 +201,7 @@ class SourcedEntry:
             is_covered = each.scenario_id in covered and each.outcome != Outcome.NOT_APPLICABLE
             if is_covered and self.concerns(each.scenario_id, infos[each.target]):
                 outcomes.setdefault(each.scenario_id, set()).add(each.outcome)
-        return frozenset(name for name, found in outcomes.items() if found <= _QUIET)
+        return frozenset(name for name, found in outcomes.items() if found <= GOOD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,10 +214,10 @@ class StaleEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Applied:
+class Applied(Generic[JudgementT]):
     """Judgements with their expectation set, and the stale entries."""
 
-    judgements: tuple[Judgement, ...]
+    judgements: tuple[JudgementT, ...]
     stale_entries: tuple[StaleEntry, ...]
 
 
@@ -257,11 +256,11 @@ def _entries_of(entries: Sequence[SourcedEntry], info: TargetInfo) -> Sequence[S
 
 
 def apply_expectations(
-    judgements: Sequence[Judgement],
+    judgements: Sequence[JudgementT],
     infos: Mapping[str, TargetInfo],
     entries: Sequence[SourcedEntry],
     today: date,
-) -> Applied:
+) -> Applied[JudgementT]:
     """Set the expectation of every judgement.
 
     Args:
@@ -270,7 +269,7 @@ def apply_expectations(
         entries: those of all files.
         today: the date by which expiry is judged.
     """
-    applied: list[Judgement] = []
+    applied: list[JudgementT] = []
     # By their indexes among all entries: files of two folders may have the same name.
     spoken_of: set[int] = set()
     fired: set[int] = set()
@@ -295,8 +294,8 @@ def apply_expectations(
 
 
 def _with_expectation(
-    judgement: Judgement, concerned: Sequence[SourcedEntry], known: Sequence[SourcedEntry], today: date
-) -> Judgement:
+    judgement: JudgementT, concerned: Sequence[SourcedEntry], known: Sequence[SourcedEntry], today: date
+) -> JudgementT:
     judgement = replace(judgement, reason=judgement.observed, link=None)
     if judgement.outcome in (Outcome.NOT_APPLICABLE, Outcome.HARNESS_ERROR):
         return _without_entry(judgement)
@@ -338,17 +337,17 @@ def _explanation(
     return min(whole, key=lambda each: any(map(has_expired, each)), default=())
 
 
-def _without_entry(judgement: Judgement) -> Judgement:
-    is_quiet = judgement.outcome in _QUIET
+def _without_entry(judgement: JudgementT) -> JudgementT:
+    is_quiet = judgement.outcome in GOOD
     return replace(
         judgement, expectation=(Expectation.EXPECTED if is_quiet else Expectation.UNEXPECTED).value
     )
 
 
-def _not_foreseen(judgement: Judgement, concerned: Sequence[SourcedEntry]) -> Judgement:
+def _not_foreseen(judgement: JudgementT, concerned: Sequence[SourcedEntry]) -> JudgementT:
     """Judge a scenario that an entry covers, but whose difference is another one or no longer occurs."""
     sources = ", ".join(one.source for one in concerned)
-    if judgement.outcome in _QUIET:
+    if judgement.outcome in GOOD:
         return replace(
             judgement,
             expectation=Expectation.STALE.value,

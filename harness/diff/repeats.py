@@ -112,9 +112,9 @@ def is_accusation(judgement: Judgement) -> bool:
 def kind_of(judged: Judged) -> tuple[object, ...]:
     """Return the result of an attempt in a form that is equal for attempts that show the same."""
     judgement = judged.judgement
-    if judgement.outcome != Outcome.DIVERGES:
+    finding = next(iter(judged.differences), None)  # A client script has none.
+    if judgement.outcome != Outcome.DIVERGES or finding is None:
         return (judgement.outcome, is_accusation(judgement))
-    finding = judged.differences[0]
     field = None if finding.field is None else _INDEX.sub("[]", finding.field)
     return (judgement.outcome, finding.step, finding.api, finding.difference_class, field)
 

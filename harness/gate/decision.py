@@ -19,9 +19,10 @@ from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
 from harness.diff.target_pattern import matches_target
 from harness.gate.policy import FailOn, Handling, Policy
+from harness.report.model.clients import client_repetition
 from harness.report.model.gate_data import Complaint, Decision, DifferenceData, Kind
 from harness.report.model.phrases import entry_text, not_compared, repetition, shortened, stands_for_reference
-from harness.results.baseline import ResultKey
+from harness.results.client_results import ClientResult
 from harness.results.status import ResultStatus, status_of
 from harness.results.stored_data import AddedProperties
 from harness.terminal import in_terminal
@@ -53,15 +54,10 @@ class Evidence:
     """The command line of the run."""
     added: AddedProperties = field(default_factory=dict)
     """Broker properties that scenarios were run with but did not ask for."""
-    places: Mapping[ResultKey, tuple[str, str]] = field(default_factory=dict)
-    """For each result of a client script, a command line that runs it again, and its page."""
+    client_command: str = ""
+    """The command line that ran the client scripts."""
     further: tuple[Weighed, ...] = ()
     """Complaints about the client scripts as a whole."""
-
-    def is_of_clients(self, judgement: Judgement) -> bool:
-        """Return whether a result is one of a client script."""
-        info = self.infos.get(judgement.target)
-        return info is not None and info.library is not None
 
 
 def refusal(run_id: str, targets: tuple[str, ...], reasons: Sequence[str]) -> Decision:
@@ -84,15 +80,15 @@ def refusal(run_id: str, targets: tuple[str, ...], reasons: Sequence[str]) -> De
 def decide(evidence: Evidence, policy: Policy) -> Decision:
     """Decide on a complete run."""
     counted = [each for each in evidence.checked.judgements if _counts(each, evidence, policy)]
-    of_clients = [each for each in counted if evidence.is_of_clients(each)]
-    of_scenarios = [each for each in counted if not evidence.is_of_clients(each)]
+    of_clients = [each for each in counted if isinstance(each, ClientResult)]
+    of_scenarios = [each for each in counted if not isinstance(each, ClientResult)]
     red: list[Complaint] = []
     passed: list[Complaint] = []
     for complaint, handling in (
         *_of_ending(evidence),
         *_of_results(counted, evidence, policy),
-        *_of_indeterminate(of_scenarios, evidence, policy),
-        *_of_indeterminate(of_clients, evidence, policy),
+        *_of_indeterminate(of_scenarios, policy),
+        *_of_indeterminate(of_clients, policy),
         *_of_numbers(counted, evidence, policy),
         *_of_vanished(evidence, policy),
         *_of_expectations(counted, evidence, policy),
@@ -118,23 +114,22 @@ def _placed(complaint: Complaint, evidence: Evidence) -> Complaint:
     """Return a complaint about a result with what pages and programs get of that."""
     judgement = complaint.judgement
     assert judgement is not None, "it is about a result"
-    target, scenario_id = judgement.target, judgement.scenario_id
-    line, page = evidence.places.get((target, scenario_id)) or (_line(judgement, evidence), None)
     can_be_foreseen = judgement.outcome in (Outcome.DIVERGES, Outcome.INDETERMINATE, Outcome.LENIENT)
     return complaint.model_copy(
         update={
-            "scenario_id": scenario_id,
-            "target": target,
+            "scenario_id": judgement.scenario_id,
+            "target": judgement.target,
             "signature": judgement.signature,
-            "page": page,
-            "reproduction": line,
-            "entry": entry_to_paste(judgement, evidence.infos[target]) if can_be_foreseen else None,
+            "reproduction": _line(judgement, evidence),
+            "entry": entry_to_paste(judgement, evidence.infos[judgement.target]) if can_be_foreseen else None,
         }
     )
 
 
 def _line(judgement: Judgement, evidence: Evidence) -> str:
-    """Return a command line that runs a scenario again in the same way, against the same oracle."""
+    """Return a command line that runs a scenario or client script again in the same way."""
+    if isinstance(judgement, ClientResult):
+        return client_repetition(evidence.client_command, judgement)
     oracle = evidence.infos.get(judgement.oracle or "")
     is_measure = oracle is not None and stands_for_reference(oracle.spec, evidence.command)
     return repetition(
@@ -166,7 +161,7 @@ def _counts(judgement: Judgement, evidence: Evidence, policy: Policy) -> bool:
 
     The policy's targets do not exclude oracles, because other results are based on theirs.
     """
-    is_oracle = judgement.target not in evidence.targets and not evidence.is_of_clients(judgement)
+    is_oracle = judgement.target not in evidence.targets and not isinstance(judgement, ClientResult)
     info = evidence.infos.get(judgement.target)
     return policy.counts.scenario(judgement.scenario_id) and (
         is_oracle or (info is not None and policy.counts.target(info))
@@ -188,11 +183,10 @@ def _of_ending(evidence: Evidence) -> Iterator[Weighed]:
         )
 
 
-def _on(judgement: Judgement, evidence: Evidence) -> str:
-    info = evidence.infos.get(judgement.target)
-    if info is None or info.library is None:
-        return f"{judgement.scenario_id} on {judgement.target}"
-    return f"{judgement.scenario_id} with {info.library} on {info.target}"
+def _on(judgement: Judgement) -> str:
+    if isinstance(judgement, ClientResult):
+        return f"{judgement.scenario_id} with {judgement.library} on {judgement.on}"
+    return f"{judgement.scenario_id} on {judgement.target}"
 
 
 def _of_results(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[Weighed]:
@@ -217,7 +211,7 @@ def _of_results(counted: Sequence[Judgement], evidence: Evidence, policy: Policy
         passes = kind is not Kind.HARNESS_ERROR and (is_mild or is_old or is_let_pass)
         complaint = Complaint(
             kind=kind,
-            subject=_on(each, evidence),
+            subject=_on(each),
             reason=each.reason,
             judgement=each,
             cause=first.cause if first else None,
@@ -236,7 +230,7 @@ def _kind_of_difference(judgement: Judgement) -> Kind:
             return Kind.UNEXPECTED
 
 
-def _of_indeterminate(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[Weighed]:
+def _of_indeterminate(counted: Sequence[Judgement], policy: Policy) -> Iterator[Weighed]:
     """Complain of conversations that broke off, if they exceed the allowed share of those that ran."""
     only_new = policy.baseline.fail_on is FailOn.NEW
     broken = [
@@ -249,9 +243,7 @@ def _of_indeterminate(counted: Sequence[Judgement], evidence: Evidence, policy: 
     allowed = policy.allow.indeterminate_share * ran
     for each in broken:
         is_red = each in unknown and len(unknown) > allowed
-        complaint = Complaint(
-            kind=Kind.INDETERMINATE, subject=_on(each, evidence), reason=each.reason, judgement=each
-        )
+        complaint = Complaint(kind=Kind.INDETERMINATE, subject=_on(each), reason=each.reason, judgement=each)
         yield complaint, Handling.FAIL if is_red else Handling.WARN
 
 
@@ -260,7 +252,7 @@ def _of_numbers(counted: Sequence[Judgement], evidence: Evidence, policy: Policy
     ran = _tally(counted, evidence, _RAN)
     if not any(ran.values()):
         reason = "no scenario that counts was run on any target"
-        if counted and all(evidence.is_of_clients(each) for each in counted):
+        if counted and all(isinstance(each, ClientResult) for each in counted):
             reason = "no client script that counts was run on any target"
         yield _missing(Kind.NOTHING_RAN, f"run {evidence.run_id}", reason), Handling.FAIL
         return
@@ -296,7 +288,7 @@ def _tally(
     counted: Sequence[Judgement], evidence: Evidence, outcomes: Collection[Outcome]
 ) -> Mapping[str, int]:
     """Count by target what had an outcome: scenarios, or client scripts if no scenario counts."""
-    of_scenarios = [each for each in counted if not evidence.is_of_clients(each)]
+    of_scenarios = [each for each in counted if not isinstance(each, ClientResult)]
     ran: dict[str, set[str]] = {}
     for each in of_scenarios or counted:
         info = evidence.infos.get(each.target)
@@ -324,7 +316,7 @@ def _of_vanished(evidence: Evidence, policy: Policy) -> Iterator[Weighed]:
             why = "is not in this run" if after is None else f"is not applicable any more: {after.reason}"
             complaint = Complaint(
                 kind=Kind.VANISHED,
-                subject=_on(before, evidence),
+                subject=_on(before),
                 reason=f"it {before.outcome} in the baseline and {why}",
                 remedy="run the same selection, or set baseline.vanished to warn",
             )
@@ -337,7 +329,7 @@ def _of_expectations(counted: Sequence[Judgement], evidence: Evidence, policy: P
     for each in stale:
         # The difference of an expired entry still occurs; that of a stale entry does not.
         is_expired = each.outcome not in (Outcome.CONFORMS, Outcome.LENIENT)
-        subject = _on(each, evidence)
+        subject = _on(each)
         yield _weighed_entry(subject, each.reason, each, policy, is_expired=is_expired)
     for entry in evidence.checked.stale_entries:
         if not any(entry.source in each.reason for each in stale):
@@ -460,9 +452,8 @@ def weights(decision: Decision, judgements: Iterable[Judgement]) -> Mapping[tupl
     }
     for complaints, manner in ((decision.passed_over, "passed over"), (decision.complaints, "red")):
         for each in complaints:
-            scenario_id, on, target = each.subject.rpartition(" on ")
-            if on:
-                found[target, scenario_id] = f"{manner}: {each.kind}"
+            if each.target is not None and each.scenario_id is not None:
+                found[each.target, each.scenario_id] = f"{manner}: {each.kind}"
     return found
 
 

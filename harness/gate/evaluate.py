@@ -15,24 +15,20 @@ from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
 from harness.gate.decision import NOTHING_CHECKED, Evidence, Weighed, decide, refusal, weights
 from harness.gate.policy import FILE_NAME, Handling, Policy, PolicyError, refuse_idle_patterns
-from harness.gate.sides import StoredRun, cut_short, open_run
+from harness.gate.sides import OF_CLIENTS_TOO, OF_SCENARIOS, StoredRun, cut_short, open_run
 from harness.orchestration.judging import check_folder, read_baseline, read_expectations
-from harness.report.model.clients import client_reproduction, column_key
 from harness.report.model.gate_data import Complaint, Decision, Kind
-from harness.report.model.phrases import scenario_page
 from harness.report.site.run_site import soak_exit_code
-from harness.results.baseline import BY_OPTION, BaselineData, ResultKey, results_against
+from harness.results.baseline import BY_OPTION, BaselineData, results_against
 from harness.results.client_results import (
+    ClientResult,
     ClientsRun,
     check_clients,
     client_infos,
-    client_judgements,
-    clients_folder,
     column_name,
-    load_clients,
 )
 from harness.results.status import ENDED_COMPLETE, ExitCode
-from harness.results.stored_data import ReportError, added_properties, is_clients_folder
+from harness.results.stored_data import ReportError, added_properties
 from harness.trace.events import TARGET_LOST
 from harness.trace.schema import TraceError
 
@@ -45,9 +41,7 @@ def with_clients(
     """Judge a run's client scripts with today's expectations, and add them to the evidence."""
     if run is None:
         return evidence if baseline is None else replace(evidence, further=(_gone(policy),))
-    before = None
-    if baseline is not None:
-        before = client_judgements(baseline, {old: new for new, old in policy.baseline.targets.items()})
+    before = None if baseline is None else _renamed(baseline, policy)
     checked = check_clients(run, entries=evidence.entries, baseline=before, today=evidence.today)
     infos = client_infos(run, () if baseline is None else tuple(baseline.libraries))
     return replace(
@@ -55,9 +49,16 @@ def with_clients(
         checked=together(evidence.checked, checked),
         infos={**evidence.infos, **infos},
         baseline=(*evidence.baseline, *(before or ())),
-        places=_places(run),
+        client_command=run.header.command,
         further=(*_of_ending(run), *_of_lost(run, policy)),
     )
+
+
+def _renamed(baseline: ClientsRun, policy: Policy) -> tuple[ClientResult, ...]:
+    """Return a baseline's results with its targets renamed to this run's names."""
+    here = {old: new for new, old in policy.baseline.targets.items()}
+    names = [(each, here.get(each.on, each.on)) for each in baseline.results]
+    return tuple(replace(each, on=on, target=column_name(on, each.library)) for each, on in names)
 
 
 def together(of_scenarios: CheckedRun, of_clients: CheckedRun) -> CheckedRun:
@@ -66,6 +67,7 @@ def together(of_scenarios: CheckedRun, of_clients: CheckedRun) -> CheckedRun:
         of_scenarios,
         judgements=(*of_scenarios.judgements, *of_clients.judgements),
         stale_entries=(*of_scenarios.stale_entries, *of_clients.stale_entries),
+        removed=(*of_scenarios.removed, *of_clients.removed),
     )
 
 
@@ -79,21 +81,12 @@ def _gone(policy: Policy) -> Weighed:
     return complaint, policy.baseline.vanished
 
 
-def _places(run: ClientsRun) -> Mapping[ResultKey, tuple[str, str]]:
-    found: dict[ResultKey, tuple[str, str]] = {}
-    for each in run.results:
-        name = run.name_of(each)
-        page = scenario_page(each.script_id, column_key(name, each.library))
-        found[column_name(name, each.library), each.script_id] = client_reproduction(run, each), page
-    return found
-
-
 def _of_ending(run: ClientsRun) -> Iterator[Weighed]:
     if run.ended != ENDED_COMPLETE:
         kind = Kind.TARGET_LOST if run.ended.startswith(TARGET_LOST) else Kind.CUT_SHORT
         complaint = Complaint(
             kind=kind,
-            subject=f"the clients of run {run.run_id}",
+            subject=f"the clients of run {run.header.run_id}",
             reason=run.ended,
             remedy="let the clients run again; the gate decides only on complete runs",
         )
@@ -104,11 +97,11 @@ def _of_lost(run: ClientsRun, policy: Policy) -> Iterator[Weighed]:
     """Complain of each target that was lost while its scripts ran, which broke off all of them."""
     infos = client_infos(run)
     lost = {
-        name: each.because.removeprefix(TARGET_LOST)
+        each.on: each.because.removeprefix(TARGET_LOST)
         for each in run.results
         if each.is_lost
-        and policy.counts.scenario(each.script_id)
-        and policy.counts.target(infos[column_name(name := run.name_of(each), each.library)])
+        and policy.counts.scenario(each.scenario_id)
+        and policy.counts.target(infos[each.target])
     }
     for name, reported in lost.items():
         complaint = Complaint(
@@ -147,7 +140,7 @@ def evaluate(run: StoredRun, policy: Policy, given: Given) -> Gated:
     Raises:
         ExpectationError: an expectation file is wrong.
         PolicyError: the policy chooses nothing, or has no target in common with the baseline.
-        ReportError: the baseline is not a judged run.
+        ReportError: the baseline is not a judged run, or has no client scripts for a run of these alone.
         TraceError: a file of either run is damaged, or the baseline was cut short.
     """
     entries = read_expectations(given.expectation_files, given.catalogue)
@@ -155,79 +148,83 @@ def evaluate(run: StoredRun, policy: Policy, given: Given) -> Gated:
     if reasons:
         decision = refusal(run.header.run_id, run.header.targets, reasons)
         return Gated(decision=decision, judgements=(), infos=run.infos)
-    asked = [info for name, info in run.infos.items() if name in run.header.targets]
+    if run.clients is not None and run.clients.soak_s:
+        return Gated(decision=_of_soak(run.clients), judgements=(), infos=run.infos)
     against, named_by = (
         (policy.baseline.run, FILE_NAME) if given.baseline is None else (given.baseline, BY_OPTION)
     )
-    earlier = _baseline(against, policy, run.infos)
-    before = None if earlier is None else earlier.judgements
-    known = given.catalogue | {each.scenario_id for each in before or ()} | _script_ids(run.path)
-    refuse_idle_patterns(policy, known, asked)
-    checked = check_folder(run.folder, entries=entries, baseline=before, today=given.today)
+    earlier = None if against is None else _baseline(against, policy, run)
+    before = None if earlier is None else _scenarios_of(earlier, policy)
+    ids = {each.scenario_id for each in before or ()} | _script_ids(run) | _script_ids(earlier)
+    asked = [info for name, info in run.infos.items() if name in run.header.targets]
+    if asked:  # A target of clients may never have come up.
+        refuse_idle_patterns(policy, given.catalogue | ids, asked)
     of_scenarios = Evidence(
         run_id=run.header.run_id,
         targets=run.header.targets,
         infos=run.infos,
         footer=run.footer,
-        checked=checked,
+        checked=_checked(run, entries, before, given.today),
         entries=entries,
-        baseline_id=None if earlier is None else earlier.run_id,
+        baseline_id=None if earlier is None else earlier.header.run_id,
         baseline=before or (),
         today=given.today,
         command=run.header.command,
-        added=added_properties(run.folder),
+        added={} if run.is_alone else added_properties(run.folder),
     )
-    clients = _clients(run.path), None if against is None else _clients(against)
-    evidence = with_clients(of_scenarios, *clients, policy)
+    evidence = with_clients(of_scenarios, run.clients, None if earlier is None else earlier.clients, policy)
     decision = decide(evidence, policy)
-    ran = None if earlier is None else _compared_with(earlier, checked, decision, policy, by=named_by)
+    ran = None if earlier is None else _compared_with(evidence, decision, policy, by=named_by)
     return Gated(
         decision=decision, judgements=evidence.checked.judgements, infos=evidence.infos, baseline=ran
     )
 
 
-def _clients(path: Path) -> ClientsRun | None:
-    folder = clients_folder(path)
-    return None if folder is None else load_clients(folder)
+def _checked(
+    run: StoredRun, entries: Sequence[SourcedEntry], baseline: Sequence[Judgement] | None, today: date
+) -> CheckedRun:
+    """Check the scenarios of a run."""
+    if run.is_alone:
+        return NOTHING_CHECKED
+    return check_folder(run.folder, entries=entries, baseline=baseline, today=today)
 
 
-def _compared_with(
-    earlier: "_Earlier", checked: CheckedRun, decision: Decision, policy: Policy, *, by: str
-) -> BaselineData:
+def _compared_with(evidence: Evidence, decision: Decision, policy: Policy, *, by: str) -> BaselineData:
+    checked = evidence.checked
+    assert evidence.baseline_id is not None, "there is a baseline"
     return BaselineData(
-        run_id=earlier.run_id,
+        run_id=evidence.baseline_id,
         named_by=by,
         pairs=policy.baseline.targets,
         results=results_against(
-            checked.judgements, checked.removed, earlier.judgements, weights(decision, checked.judgements)
+            checked.judgements, checked.removed, evidence.baseline, weights(decision, checked.judgements)
         ),
     )
 
 
-def _script_ids(path: Path) -> frozenset[str]:
+def _script_ids(run: StoredRun | None) -> frozenset[str]:
     """Return the ids of client scripts, which a policy may name too."""
-    clients = _clients(path)
-    return frozenset() if clients is None else frozenset(clients.scripts)
+    return frozenset() if run is None or run.clients is None else frozenset(run.clients.scripts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Earlier:
-    run_id: str
-    judgements: tuple[Judgement, ...]
-
-
-def _baseline(path: Path | None, policy: Policy, infos: Mapping[str, TargetInfo]) -> _Earlier | None:
-    """Read a baseline, with its targets renamed to this run's targets that they are paired with."""
-    if path is None:
-        return None
-    judged = read_baseline(path)
-    assert judged is not None, "there is a path"
-    earlier = open_run(path)
+def _baseline(path: Path, policy: Policy, run: StoredRun) -> StoredRun:
+    """Open a baseline, which has a target in common with a run."""
+    earlier = open_run(path, OF_CLIENTS_TOO if run.is_alone else OF_SCENARIOS)
+    if run.is_alone and earlier.clients is None:
+        raise ReportError(f"{path} cannot be the baseline: it has no client scripts")
     _refuse(f"{path} cannot be the baseline", cut_short(earlier))
-    _refuse_strangers(path, policy.baseline.targets, infos, [*earlier.header.targets, *earlier.infos])
+    there = [*earlier.header.targets, *earlier.infos]
+    _refuse_strangers(path, policy.baseline.targets, run.infos, there)
+    return earlier
+
+
+def _scenarios_of(earlier: StoredRun, policy: Policy) -> tuple[Judgement, ...] | None:
+    """Read a baseline's results of scenarios, with its targets renamed to this run's names."""
+    if earlier.is_alone:
+        return None
     here = {there: name for name, there in policy.baseline.targets.items()}
-    renamed = tuple(replace(each, target=here.get(each.target, each.target)) for each in judged)
-    return _Earlier(run_id=earlier.header.run_id, judgements=renamed)
+    judged = read_baseline(earlier.path) or ()
+    return tuple(replace(each, target=here.get(each.target, each.target)) for each in judged)
 
 
 _KINDS_OF_SOAKS: Final = {
@@ -242,69 +239,7 @@ _REASONS_OF_SOAKS: Final = {
 }
 
 
-def evaluate_clients(run: ClientsRun, policy: Policy, given: Given) -> Gated:
-    """Decide on a run of client scripts with today's expectations, or on a soak, without changing its folder.
-
-    Raises:
-        ExpectationError: an expectation file is wrong.
-        PolicyError: the policy chooses nothing, or has no target in common with the baseline.
-        ReportError: the baseline has no client scripts.
-        TraceError: the baseline was cut short.
-    """
-    entries = read_expectations(given.expectation_files, given.catalogue)
-    infos = {name: _info(run, name) for name in sorted(each.name for each in run.references.values())}
-    targets = tuple(record.name for record in run.targets) or tuple(infos)
-    reasons = clients_cut_short(run)
-    if reasons:
-        return Gated(decision=refusal(run.run_id, targets, reasons), judgements=(), infos=infos)
-    if run.soak_s:
-        return Gated(decision=_of_soak(run, targets), judgements=(), infos=infos)
-    earlier = _clients_baseline(
-        policy.baseline.run if given.baseline is None else given.baseline, policy, targets
-    )
-    known = {*given.catalogue, *run.scripts, *(() if earlier is None else earlier.scripts)}
-    if infos:
-        refuse_idle_patterns(policy, known, [infos[name] for name in targets])
-    alone = Evidence(
-        run_id=run.run_id,
-        targets=targets,
-        infos=infos,
-        entries=entries,
-        baseline_id=None if earlier is None else earlier.run_id,
-        today=given.today,
-        command=run.command,
-    )
-    evidence = with_clients(alone, run, earlier, policy)
-    decision = decide(evidence, policy)
-    return Gated(decision=decision, judgements=evidence.checked.judgements, infos=evidence.infos)
-
-
-def clients_cut_short(run: ClientsRun) -> tuple[str, ...]:
-    """Return what is missing if client scripts did not complete, or if their results are missing.
-
-    A lost target does not count as missing, because it is on record.
-    """
-    if run.ended.startswith(TARGET_LOST):
-        return ()
-    if run.ended != ENDED_COMPLETE:
-        return (f"it is {run.ended}: the clients' run was stopped before its end",)
-    return tuple(_gaps(run))
-
-
-def _gaps(run: ClientsRun) -> Iterator[str]:
-    wanted = {(script_id, library) for script_id in run.scripts for library in run.libraries}
-    for record in run.targets:
-        there = {(each.script_id, each.library) for each in run.results if each.target == record.spec}
-        if missing := len(wanted - there):
-            yield f"{missing} of the {len(wanted)} results of {record.name} are not there"
-
-
-def _info(run: ClientsRun, name: str) -> TargetInfo:
-    (record,) = (each for each in run.references.values() if each.name == name)
-    return TargetInfo(run_id=run.run_id, target=name, spec=record.spec, profile=record.profile, oracle=None)
-
-
-def _of_soak(run: ClientsRun, targets: tuple[str, ...]) -> Decision:
+def _of_soak(run: ClientsRun) -> Decision:
     """Decide on a soak, which has an account and no results: it is red if the account is not as expected."""
     code = soak_exit_code(run)
     complaints = []
@@ -312,31 +247,17 @@ def _of_soak(run: ClientsRun, targets: tuple[str, ...]) -> Decision:
         kind = _KINDS_OF_SOAKS[code]
         complaint = Complaint(
             kind=kind,
-            subject=f"soak {run.run_id}",
+            subject=f"soak {run.header.run_id}",
             reason=_REASONS_OF_SOAKS.get(kind, run.ended),
             remedy=f"{run.folder / 'index.html'} has the account",
             page="index.html",
         )
         complaints.append(complaint)
     return Decision(
-        run_id=run.run_id,
-        targets=targets,
+        run_id=run.header.run_id,
+        targets=run.header.targets,
         complaints=tuple(complaints),
     )
-
-
-def _clients_baseline(path: Path | None, policy: Policy, targets: Sequence[str]) -> ClientsRun | None:
-    """Read a baseline: a run of client scripts alone, or one of wire suites with client scripts beside."""
-    if path is None:
-        return None
-    folder = path.resolve() if is_clients_folder(path) else clients_folder(path.resolve())
-    if folder is None:
-        raise ReportError(f"{path} cannot be the baseline: it has no client scripts")
-    earlier = load_clients(folder)
-    _refuse(f"{path} cannot be the baseline", clients_cut_short(earlier))
-    there = [record.name for record in earlier.targets]
-    _refuse_strangers(path, policy.baseline.targets, targets, there)
-    return earlier
 
 
 def _refuse_strangers(
@@ -374,21 +295,13 @@ def judge_whole(path: Path, entries: Sequence[SourcedEntry], today: date) -> Jud
         ReportError: it is not a run's folder, or it is of another kind.
         TraceError: it was cut short, or a file is damaged.
     """
-    is_alone = is_clients_folder(path)
-    folder = path.resolve() if is_alone else clients_folder(path.resolve())
-    checked, infos = NOTHING_CHECKED, dict[str, TargetInfo]()
-    if not is_alone:
-        run = open_run(path)
-        _refuse(f"{path}: nothing can be concluded from it", cut_short(run))
-        checked = check_folder(run.folder, entries=entries, baseline=None, today=today)
-        infos.update(run.infos)
-    if folder is not None:
-        clients = load_clients(folder)
-        _refuse(f"{folder}: nothing can be concluded from it", clients_cut_short(clients))
-        if clients.results:
-            of_clients = check_clients(clients, entries=entries, baseline=None, today=today)
-            checked = together(checked, of_clients)
-        infos.update(client_infos(clients))
+    run = open_run(path, OF_CLIENTS_TOO)
+    _refuse(f"{path}: nothing can be concluded from it", cut_short(run))
+    checked, infos = _checked(run, entries, None, today), dict(run.infos)
+    if run.clients is not None:
+        of_clients = check_clients(run.clients, entries=entries, baseline=None, today=today)
+        checked = together(checked, of_clients)
+        infos |= client_infos(run.clients)
     return JudgedRun(checked=checked, infos=infos)
 
 

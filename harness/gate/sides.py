@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from os.path import lexists
 from pathlib import Path
+from typing import Final
 
 from harness.diff.judge import TargetInfo
 from harness.diff.target_pattern import named_target
@@ -26,6 +27,7 @@ from harness.report.model.comparison import (
     changes,
 )
 from harness.report.model.run_data import Run
+from harness.results.client_results import ClientsRun, clients_folder, load_clients
 from harness.results.status import ENDED_COMPLETE
 from harness.results.stored_data import ReportError, open_folder
 from harness.suggestions import close_to
@@ -38,13 +40,19 @@ from harness.trace.schema import TraceError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRun:
-    """A run's folder with its header, footer and targets."""
+    """A run's folder with its header, footer and targets, and its client scripts if it has any."""
 
     folder: RunFolder
     header: RunHeader
     footer: RunFooter | None
     infos: Mapping[str, TargetInfo]
     """By the targets' names, including oracles."""
+    clients: ClientsRun | None = None
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is one of client scripts, or a soak, and has no scenarios."""
+        return self.header.kind != RunKind.SUITES
 
     @property
     def path(self) -> Path:
@@ -57,19 +65,26 @@ class StoredRun:
         return frozenset(self.infos) - frozenset(self.header.targets)
 
 
-def open_run(path: Path) -> StoredRun:
+OF_SCENARIOS: Final = (RunKind.SUITES,)
+OF_CLIENTS_TOO: Final = (RunKind.SUITES, RunKind.CLIENTS, RunKind.SOAK)
+
+
+def open_run(path: Path, kinds: Sequence[RunKind] = OF_SCENARIOS) -> StoredRun:
     """Open a run's folder.
 
     Raises:
         ReportError: it is not a run's folder, or it is of another kind.
         TraceError: its header, footer or targets' headers are damaged.
     """
-    folder = open_folder(path, RunKind.SUITES)
+    folder = open_folder(path, *kinds)
+    header = folder.read_run()
+    clients = clients_folder(folder.path) if header.kind == RunKind.SUITES else folder.path
     return StoredRun(
         folder=folder,
-        header=folder.read_run(),
+        header=header,
         footer=folder.read_footer(),
         infos={name: info for name in folder.targets() if (info := _info(folder, name)) is not None},
+        clients=None if clients is None else load_clients(clients),
     )
 
 
@@ -90,7 +105,17 @@ def cut_short(run: StoredRun) -> tuple[str, ...]:
     ended = run.footer.ended
     if ended != ENDED_COMPLETE and not ended.startswith(TARGET_LOST):
         return (f"its footer says {ended!r}",)
-    return tuple(_losses(run, run.footer))
+    if not run.is_alone:
+        return tuple(_losses(run, run.footer))
+    return () if run.clients is None or ended != ENDED_COMPLETE else tuple(_gaps(run.clients))
+
+
+def _gaps(run: ClientsRun) -> Iterator[str]:
+    wanted = {(script_id, library) for script_id in run.scripts for library in run.libraries}
+    for record in run.targets:
+        there = {(each.scenario_id, each.library) for each in run.results if each.spec == record.spec}
+        if missing := len(wanted - there):
+            yield f"{missing} of the {len(wanted)} results of {record.name} are not there"
 
 
 def _losses(run: StoredRun, footer: RunFooter) -> Iterator[str]:

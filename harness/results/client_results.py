@@ -1,26 +1,25 @@
-"""All data that pages show of client scripts, read once from their folder; results also as judgements.
+"""All data that pages show of client scripts, read once from their folder.
 
 The folder is `clients` inside the run of the wire suites, or the folder of a separate run. The code that
-runs the scripts writes it; this module reads its files as data. As judgements, results are like those of
-scenarios; each target with a library is one column.
+runs the scripts writes it; this module reads its files as data. Results are judgements like those of
+scenarios, with what only clients have; a target with a library has a name of its own.
 """
 
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import date
 from hashlib import sha256
 from pathlib import Path
-from types import MappingProxyType
-from typing import Final
+from typing import Final, Self
 
-from pydantic import Field, TypeAdapter
+from pydantic import TypeAdapter
 
 from harness.diff.check import CheckedRun
 from harness.diff.expectations import SourcedEntry, apply_expectations
 from harness.diff.judge import TargetInfo
-from harness.diff.model import Judgement, compared_with
+from harness.diff.model import GOOD, Attempt, Judgement, compared_with
 from harness.invariants import AtFault, Violation
 from harness.invariants.stored import VIOLATIONS
 from harness.results.replay_results import ReplayFinding, read_counts, read_findings
@@ -28,11 +27,10 @@ from harness.results.status import ENDED_COMPLETE, ExitCode, ResultStatus, exit_
 from harness.results.stored_data import ReportError, StoredData, read_lines, read_whole
 from harness.spark.rows import OF_LIBRARY, BrokerHeader
 from harness.trace.embedded import phrase
-from harness.trace.events import TARGET_LOST, TraceHeader
+from harness.trace.events import TARGET_LOST, RunFooter, RunHeader, TraceHeader
 from harness.trace.files import RunFolder, read_records, write_whole
-from harness.trace.formats import refuse_other_formats
 from harness.trace.schema import TraceError
-from harness.verdict import Confirmation, Delta, Expectation, Outcome
+from harness.verdict import Delta, Expectation, Outcome
 
 CLIENTS: Final = "clients"
 """Name of the folder when it lies beside the wire suites of a run."""
@@ -43,10 +41,11 @@ class ClientsFiles(RunFolder):
     """The paths of one run's files.
 
     ```
-    RUN/run.json                      what was run, the command line, and each script as data
+    RUN/run.json                      RunHeader
     RUN/summary.md, index.html        the results for people, with a page for each script in scripts/
+    RUN/record/clients.json.zst       each script as data, and the libraries
     RUN/record/judgement.json.zst     the judged results
-    RUN/record/footer.json            how the run ended
+    RUN/record/footer.json            RunFooter
     RUN/record/logs.tar.zst           the brokers' logs
     RUN/record/attempts/N/            the same files for scripts that were run again
     RUN/record/traces/TARGET/         of each target:
@@ -63,6 +62,11 @@ class ClientsFiles(RunFolder):
     """
 
     __slots__ = ()
+
+    @property
+    def clients_json(self) -> Path:
+        """The file with what was to be run."""
+        return self.record / "clients.json.zst"
 
     @property
     def judgement_json(self) -> Path:
@@ -103,17 +107,9 @@ NOT_RUN: Final = "not run: "
 CUT_SHORT: Final = "cut short: "
 FAILED: Final = "harness failed: "
 """The prefixes of `ScriptOutcome.ended` where it is not `complete`; the reason follows the prefix."""
-_QUIET: Final = (Outcome.CONFORMS, Outcome.NOT_APPLICABLE)
-"""Outcomes that need no entry."""
-
-
-def _without_entry(data: Mapping[str, object]) -> Expectation:
-    """Return the expectation of a result to which no expectation file has been applied."""
-    return Expectation.EXPECTED if data.get("outcome") in _QUIET else Expectation.UNEXPECTED
-
-
-ResultPlace = tuple[str, str, str]
-"""A target's spec, a script's id, a library."""
+NOT_COMPARED: Final = "not compared"
+ClientResultKey = tuple[str, str, str]
+"""A target's name, a script's id, a library."""
 
 
 class ClientStep(StoredData):
@@ -144,61 +140,82 @@ class Remark(StoredData):
     """What departs, without the observed values, which may contain anything."""
 
 
-class ClientAttempt(StoredData):
-    """The outcome of one attempt at a script whose result was unexpected."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientResult(Judgement):
+    """The judged result of one script with one library on one target; the name of its target is of both."""
 
-    number: int
-    outcome: Outcome
-    says: str
-    """The first departure from what was expected."""
-
-
-class ClientResult(StoredData):
-    """The judged result of one script with one library on one target."""
-
-    target: str
-    """The target's spec."""
-    script_id: str
+    on: str
+    """The target's own name."""
+    spec: str
     library: str
-    outcome: Outcome
     because: str
     """Why the script was not run, or was cut short; empty otherwise."""
-    mismatches: tuple[Remark, ...]
+    mismatches: tuple[Remark, ...] = ()
     """Departures from what the script expects."""
-    differences: tuple[Remark, ...]
+    differences: tuple[Remark, ...] = ()
     """Departures from the reference."""
-    violations: tuple[Violation, ...]
+    violations: tuple[Violation, ...] = ()
     """Violated invariants, found in the recorded bytes."""
     replays: tuple[ReplayFinding, ...] = ()
     """Answers in which the reference differs when the same requests are replayed to it."""
     compared: str
     """The reference that the result was compared with, or `not compared: …`."""
-    duration_s: float
-    confirmation: Confirmation = Confirmation.NOT_REPEATED
-    attempts: tuple[ClientAttempt, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
     """All attempts, including the first; empty if the first was as expected."""
-    expectation: Expectation = Field(default_factory=_without_entry)
-    foreseen: str = ""
-    """What expectation entries make of the result, in words; empty if no entry applies."""
-    link: str | None = None
-    """The link of the expectation entry that matched."""
-    delta: Delta = Delta.NO_BASELINE
-    """A folder of client scripts contains no baseline."""
 
-    @property
-    def shown_count(self) -> int:
-        """The number of attempts that had this outcome."""
-        return sum(each.outcome == self.outcome for each in self.attempts) or 1
+    @classmethod
+    def of(
+        cls,
+        header: TraceHeader,
+        result: "ScriptOutcome",
+        outcome: Outcome,
+        *,
+        title: str,
+        source: str,
+        compared: str,
+    ) -> Self:
+        """Return what a script with a library on a target came to, without what it departs in."""
+        return cls(
+            run_id=header.run_id,
+            target=column_name(header.name, result.library),
+            oracle=None,
+            scenario_id=result.script_id,
+            title=title,
+            suite=result.script_id.partition("/")[0],
+            apis=(),
+            clauses=(),
+            source=source,
+            outcome=outcome.value,
+            expectation=(Expectation.EXPECTED if outcome in GOOD else Expectation.UNEXPECTED).value,
+            delta=Delta.NO_BASELINE.value,
+            reason="",
+            observed="",
+            causes=(),
+            link=None,
+            signature=None,
+            first_step=None,
+            difference_count=0,
+            event_count=0,
+            duration_ms=1000 * result.duration_s,
+            on=header.name,
+            spec=header.spec,
+            library=result.library,
+            because="" if result.ended == ENDED_COMPLETE else result.ended,
+            compared=compared,
+        )
 
-    @property
-    def attempt_count(self) -> int:
-        """The number of times the script was run."""
-        return len(self.attempts) or 1
-
-    @property
-    def status(self) -> ResultStatus:
-        """How the result counts."""
-        return status_of(self)
+    def summed_up(self) -> Self:
+        """Return the result with what a judgement says of all its departures."""
+        said = _reason_of(self)
+        coordinators = sum(each.party == AtFault.COORDINATOR for each in self.violations)
+        return replace(
+            self,
+            reason=said,
+            observed=said,
+            signature=_signature_of(self),
+            first_step=self.remarks[0].step if self.remarks else None,
+            difference_count=len(self.remarks) + coordinators + len(self.replays),
+        )
 
     @property
     def is_lost(self) -> bool:
@@ -206,9 +223,14 @@ class ClientResult(StoredData):
         return self.because.startswith(TARGET_LOST)
 
     @property
-    def place(self) -> ResultPlace:
-        """The result's key, independent of the name that its run gives the target."""
-        return self.target, self.script_id, self.library
+    def is_compared(self) -> bool:
+        """Whether the result was compared with a reference."""
+        return not self.compared.startswith(NOT_COMPARED)
+
+    @property
+    def place(self) -> ClientResultKey:
+        """The result's key."""
+        return self.on, self.scenario_id, self.library
 
     @property
     def remarks(self) -> tuple[Remark, ...]:
@@ -239,21 +261,10 @@ class ScriptOutcome(StoredData):
     """Added to the clients' clock, this gives the time since 1970, which a tap's journal uses."""
 
 
-class _RunFile(StoredData):
-    run_id: str
-    format_version: int = 1
-    command: str
+class _Planned(StoredData):
     libraries: Mapping[str, str]
     scripts: tuple[ClientScriptData, ...]
     soak_s: float = 0.0
-
-
-class _Ending(StoredData):
-    ended: str
-
-
-ClientResultKey = tuple[str, str, str]
-"""A target's name, a script's id, a library."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,8 +272,8 @@ class ClientsRun:
     """One run of client scripts."""
 
     files: ClientsFiles
-    run_id: str
-    command: str
+    header: RunHeader
+    footer: RunFooter | None
     libraries: Mapping[str, str]
     """Names to versions."""
     scripts: Mapping[str, ClientScriptData]
@@ -274,18 +285,13 @@ class ClientsRun:
     outcomes: Mapping[ClientResultKey, ScriptOutcome]
     replayed: Mapping[ClientResultKey, str]
     """How much of each conversation was replayed, in words."""
-    ended: str
-    """`complete`, or why it is not."""
     soak_s: float
     """The planned length of a soak, in seconds; 0 if the clients ran scripts."""
 
-    def name_of(self, result: ClientResult) -> str:
-        """Return the name of a result's target."""
-        return self.references[result.target].name
-
-    def place(self, result: ClientResult) -> ClientResultKey:
-        """Return the key of a result."""
-        return self.name_of(result), result.script_id, result.library
+    @property
+    def ended(self) -> str:
+        """`complete`, or why it is not."""
+        return "cut short" if self.footer is None else self.footer.ended
 
     @property
     def folder(self) -> Path:
@@ -296,7 +302,7 @@ class ClientsRun:
     def exit_code(self) -> ExitCode:
         """The exit code of a process that ran these scripts."""
         is_lost = any(each.is_lost for each in self.results)
-        return worst((exit_code(self.results, self), *([ExitCode.UNAVAILABLE] if is_lost else ())))
+        return worst((exit_code(self.results, self.footer), *([ExitCode.UNAVAILABLE] if is_lost else ())))
 
 
 def clients_folder(run_dir: Path) -> Path | None:
@@ -313,55 +319,39 @@ def load_clients(folder: Path) -> ClientsRun:
         TraceError: a line is damaged in a file that grows by lines, or a complete run has no judged results.
     """
     files = ClientsFiles(folder)
-    run = read_whole(TypeAdapter(_RunFile), files.run_json)
-    refuse_other_formats(run.model_dump(include={"format_version", "command"}), where=str(files.run_json))
-    records = _records(files)
+    header, footer = files.read_run(), files.read_footer()
+    planned = read_whole(TypeAdapter(_Planned), files.clients_json)
+    records = {each.spec: each for each in files.all_headers()}
     judged = files.judgement_json
     results = read_results(files) if judged.is_file() else ()
-    ended = _ended(files, is_judged=judged.is_file())
-    if ended == ENDED_COMPLETE and not (run.soak_s or judged.is_file()):
+    if footer is not None and footer.ended == ENDED_COMPLETE and not (planned.soak_s or judged.is_file()):
         raise TraceError(f"{judged} is missing, and the run came to its end")
-    replays = _replays(files, records)
-    unknown = sorted({each.target for each in results} - records.keys())
+    unknown = sorted({each.spec for each in results} - records.keys())
     if unknown:
         raise ReportError(f"{judged} names {unknown[0]}, of which the run has no folder")
+    replays = _replays(files, records)
     return ClientsRun(
         files=files,
-        run_id=run.run_id,
-        command=run.command,
-        libraries=run.libraries,
-        scripts={each.id: each for each in run.scripts},
-        targets=tuple(records[spec] for spec in dict.fromkeys(each.target for each in results)),
+        header=header,
+        footer=footer,
+        libraries=planned.libraries,
+        scripts={each.id: each for each in planned.scripts},
+        targets=tuple(records[spec] for spec in dict.fromkeys(each.spec for each in results)),
         references=records,
         results=tuple(
             sorted(
-                (_with_replays(each, records, replays) for each in results),
-                key=lambda each: (each.script_id, each.library),
+                (_with_replays(each, replays.get(each.place, ())) for each in results),
+                key=lambda each: (each.scenario_id, each.library),
             )
         ),
-        outcomes=dict(_outcomes(files, records)),
+        outcomes={
+            (record.name, each.script_id, each.library): each
+            for record in records.values()
+            for each in read_outcomes(files, record.name)
+        },
         replayed=_replayed(files, records),
-        ended=ended,
-        soak_s=run.soak_s,
+        soak_s=planned.soak_s,
     )
-
-
-def _ended(files: ClientsFiles, *, is_judged: bool) -> str:
-    if files.footer_json.is_file():
-        return read_whole(TypeAdapter(_Ending), files.footer_json).ended
-    return ENDED_COMPLETE if is_judged else "cut short"
-
-
-def _records(files: ClientsFiles) -> dict[str, TraceHeader]:
-    return {each.spec: each for each in files.all_headers()}
-
-
-def _outcomes(
-    files: ClientsFiles, records: Mapping[str, TraceHeader]
-) -> Iterator[tuple[ClientResultKey, ScriptOutcome]]:
-    for record in records.values():
-        for each in read_outcomes(files, record.name):
-            yield (record.name, each.script_id, each.library), each
 
 
 def read_outcomes(files: ClientsFiles, target: str) -> Iterator[ScriptOutcome]:
@@ -390,13 +380,17 @@ def read_results(files: ClientsFiles) -> tuple[ClientResult, ...]:
         ReportError: the file is missing.
         TraceError: it is damaged.
     """
-    return read_whole(TypeAdapter(tuple[ClientResult, ...]), files.judgement_json)
+    return read_whole(_RESULTS, files.judgement_json)
 
 
 def write_results(files: ClientsFiles, results: Sequence[ClientResult]) -> None:
     """Write the judged results."""
-    reported = [each.model_dump() for each in results]
+    # A lone surrogate, which a target may send, is not UTF-8.
+    reported = _RESULTS.dump_python(tuple(results), mode="python")
     write_whole(files.judgement_json, json.dumps(reported, indent=2, ensure_ascii=False) + "\n")
+
+
+_RESULTS: Final = TypeAdapter(tuple[ClientResult, ...])
 
 
 def _replays(
@@ -409,14 +403,12 @@ def _replays(
     return found
 
 
-def _with_replays(
-    result: ClientResult,
-    records: Mapping[str, TraceHeader],
-    replays: Mapping[ClientResultKey, Sequence[ReplayFinding]],
-) -> ClientResult:
+def _with_replays(result: ClientResult, found: Sequence[ReplayFinding]) -> ClientResult:
     """Return a result with the findings of a replay that was made after the result was judged."""
-    found = replays.get((records[result.target].name, result.script_id, result.library), ())
-    return result if result.replays or not found else result.model_copy(update={"replays": tuple(found)})
+    if result.replays or not found:
+        return result
+    count = result.difference_count + len(found)
+    return replace(result, replays=tuple(found), difference_count=count)
 
 
 def _replayed(files: ClientsFiles, records: Mapping[str, TraceHeader]) -> Mapping[ClientResultKey, str]:
@@ -451,7 +443,6 @@ def _reported(facts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 
 _DIGITS: Final = 12
 _DEPARTED: Final = (Outcome.DIVERGES, Outcome.INDETERMINATE)
-_AS_HERE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def column_name(target: str, library: str) -> str:
@@ -468,7 +459,7 @@ def client_infos(run: ClientsRun, libraries: Sequence[str] = ()) -> Mapping[str,
     """
     return {
         column_name(record.name, library): TargetInfo(
-            run_id=run.run_id,
+            run_id=run.header.run_id,
             target=record.name,
             spec=record.spec,
             profile=record.profile,
@@ -478,47 +469,6 @@ def client_infos(run: ClientsRun, libraries: Sequence[str] = ()) -> Mapping[str,
         for record in run.targets
         for library in dict.fromkeys((*run.libraries, *libraries))
     }
-
-
-def client_judgements(run: ClientsRun, names: Mapping[str, str] = _AS_HERE) -> tuple[Judgement, ...]:
-    """Return the results of client scripts as judgements, with their stored expectations.
-
-    Args:
-        run: the client scripts.
-        names: targets to rename, with their new names.
-    """
-    return tuple(_judgement(run, each, names) for each in run.results)
-
-
-def _judgement(run: ClientsRun, result: ClientResult, names: Mapping[str, str]) -> Judgement:
-    name = run.name_of(result)
-    script = run.scripts[result.script_id]
-    return Judgement(
-        run_id=run.run_id,
-        target=column_name(names.get(name, name), result.library),
-        oracle=None,
-        scenario_id=result.script_id,
-        title=script.title,
-        suite=result.script_id.partition("/")[0],
-        apis=(),
-        clauses=(),
-        source=script.source,
-        outcome=result.outcome.value,
-        expectation=result.expectation.value,
-        delta=result.delta.value,
-        reason=result.foreseen or reason_of(result),
-        observed=reason_of(result),
-        causes=(),
-        link=result.link,
-        signature=client_signature(result),
-        first_step=result.remarks[0].step if result.remarks else None,
-        difference_count=len(result.remarks) + violation_count(result) + len(result.replays),
-        event_count=0,
-        duration_ms=1000 * result.duration_s,
-        confirmation=result.confirmation.value,
-        shown_count=result.shown_count,
-        attempt_count=result.attempt_count,
-    )
 
 
 def check_clients(
@@ -536,7 +486,7 @@ def check_clients(
         baseline: an earlier run's judgements, with its targets renamed to this run's names; or None.
         today: the date by which entries expire.
     """
-    applied = apply_expectations(client_judgements(run), client_infos(run), entries, today)
+    applied = apply_expectations(run.results, client_infos(run), entries, today)
     compared = compared_with(applied.judgements, baseline)
     return CheckedRun(
         judgements=compared.judgements,
@@ -556,23 +506,12 @@ def keep_expectations(folder: Path, entries: Sequence[SourcedEntry], today: date
     run = load_clients(folder)
     if not run.files.judgement_json.is_file():
         return run
-    checked = check_clients(run, entries=entries, baseline=None, today=today)
-    judged = {(each.target, each.scenario_id): each for each in checked.judgements}
-    kept = []
-    for each in read_results(run.files):
-        place = column_name(run.name_of(each), each.library), each.script_id
-        now = judged[place]
-        changes = {
-            "expectation": Expectation(now.expectation),
-            "foreseen": "" if now.reason == now.observed else now.reason,
-            "link": now.link,
-        }
-        kept.append(each.model_copy(update=changes))
-    write_results(run.files, kept)
+    applied = apply_expectations(read_results(run.files), client_infos(run), entries, today)
+    write_results(run.files, applied.judgements)
     return load_clients(folder)
 
 
-def client_signature(result: ClientResult) -> str | None:
+def _signature_of(result: ClientResult) -> str | None:
     """Return a hash of the first departure, equal in every run; None if no departure can be named.
 
     The hash leaves out what varies by chance: an event's number in its conversation, and the observed values.
@@ -580,7 +519,7 @@ def client_signature(result: ClientResult) -> str | None:
     departure = _departure(result) if result.outcome in _DEPARTED else None
     if departure is None:
         return None
-    parts = json.dumps([result.script_id, result.library, *departure], ensure_ascii=False)
+    parts = json.dumps([result.scenario_id, result.library, *departure], ensure_ascii=False)
     return sha256(parts.encode(errors="replace")).hexdigest()[:_DIGITS]
 
 
@@ -598,12 +537,7 @@ def _departure(result: ClientResult) -> tuple[object, ...] | None:
     return None
 
 
-def violation_count(result: ClientResult) -> int:
-    """Return how many invariants the coordinator broke; those that only clients broke do not count."""
-    return sum(each.party == AtFault.COORDINATOR for each in result.violations)
-
-
-def reason_of(result: ClientResult) -> str:
+def _reason_of(result: ClientResult) -> str:
     """Return the reason of a result in one line; empty if there is nothing to report."""
     place, says = ("", result.because) if result.is_lost else first_remark(result)
     return ": ".join(part for part in (place, says) if part)
@@ -615,7 +549,7 @@ def first_remark(result: ClientResult) -> tuple[str, str]:
         first = result.remarks[0]
         against = "" if first in result.mismatches else "against the reference: "
         return f"step {first.step}, {first.text}", f"{against}{first.says}"
-    if result.violations and result.status is not ResultStatus.PASSED:
+    if result.violations and status_of(result) is not ResultStatus.PASSED:
         broken = result.violations[0]
         return f"on the wire, event {broken.sequence}", f"{broken.invariant}: {broken.detail}"
     if result.replays:
@@ -646,7 +580,7 @@ def archived_clients(folder: RunFolder) -> tuple[Sequence[BrokerHeader], Sequenc
     if found is None:
         return (), ()
     run_id, run = folder.read_run().run_id, load_clients(found)
-    judgements = tuple(replace(each, run_id=run_id) for each in client_judgements(run))
+    judgements = [_as_of(each, run_id) for each in run.results]
     scripts = [_said_by(each) for _, each in sorted(run.scripts.items())]
     headers = [
         BrokerHeader(
@@ -659,6 +593,12 @@ def archived_clients(folder: RunFolder) -> tuple[Sequence[BrokerHeader], Sequenc
         if (name := column_name(record.name, library)) in {each.target for each in judgements}
     ]
     return headers, judgements
+
+
+def _as_of(result: ClientResult, run_id: str) -> Judgement:
+    """Return what a result has in common with those of scenarios."""
+    common = {each.name: getattr(result, each.name) for each in fields(Judgement)}
+    return Judgement(**common | {"run_id": run_id})
 
 
 def _said_by(script: ClientScriptData) -> Sequence[object]:

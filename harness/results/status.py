@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from enum import IntEnum, StrEnum
 from typing import Final, Protocol, assert_never
 
-from harness.trace.events import TARGET_LOST
+from harness.diff.model import Judgement
+from harness.trace.events import TARGET_LOST, RunFooter
 from harness.verdict import Confirmation, Delta, Expectation, Outcome
 
 
@@ -34,7 +35,7 @@ class ResultStatus(StrEnum):
 
 
 class Judged(Protocol):
-    """The fields that a status is computed from; judgements have them, and so do smaller stored results."""
+    """The fields that a status is computed from; judgements have them, and so do rows of a trend."""
 
     @property
     def outcome(self) -> str:
@@ -47,18 +48,6 @@ class Judged(Protocol):
     @property
     def confirmation(self) -> str:
         """A `harness.verdict.Confirmation`."""
-
-
-class Shown(Judged, Protocol):
-    """A result, with the fields that say how often it occurred."""
-
-    @property
-    def shown_count(self) -> int:
-        """The number of attempts in which the result occurred."""
-
-    @property
-    def attempt_count(self) -> int:
-        """The number of attempts."""
 
 
 def status_of(judgement: Judged) -> ResultStatus:
@@ -106,7 +95,7 @@ MARKS = (*(each.value for each in Expectation), ResultStatus.FLAKY.value)
 """All marks."""
 
 
-def shown(judgement: Shown) -> str:
+def shown(judgement: Judgement) -> str:
     """Return how often a result occurred, in words; empty if it did not have to be confirmed."""
     if judgement.confirmation in (Confirmation.NOT_REPEATED, Confirmation.CLEARED):
         return ""
@@ -147,22 +136,6 @@ class ExitCode(IntEnum):
     """Someone asked the run to stop; what was recorded is written."""
 
 
-class Counted(Judged, Protocol):
-    """A result that counts toward the exit code: of a scenario or of a client script."""
-
-    @property
-    def delta(self) -> str:
-        """A `harness.verdict.Delta`."""
-
-
-class Ended(Protocol):
-    """The stored record of how a run ended."""
-
-    @property
-    def ended(self) -> str:
-        """`complete`, or why it is not."""
-
-
 PRIORITY: Final = (
     ExitCode.HARNESS_ERROR,
     ExitCode.INTERRUPTED,
@@ -184,13 +157,12 @@ ENDED_INTERRUPTED: Final = "interrupted"
 """The prefixes of `RunFooter.ended`."""
 
 
-def exit_code(results: Sequence[Counted], footer: Ended | None, *, indeterminate_max: int = 0) -> ExitCode:
+def exit_code(results: Sequence[Judgement], footer: RunFooter | None) -> ExitCode:
     """Return the exit code of a run whose scenarios or client scripts were judged.
 
     Args:
         results: all results of the run.
         footer: the stored record of the run's end; None if the run was cut short and has none.
-        indeterminate_max: how many unexpected indeterminate results are allowed.
     """
     standings = [status_of(each) for each in results]
     applying = {ExitCode.EXPECTED, *_by_ending(None if footer is None else footer.ended)}
@@ -200,7 +172,7 @@ def exit_code(results: Sequence[Counted], footer: Ended | None, *, indeterminate
         applying.add(ExitCode.UNEXPECTED)
     if ResultStatus.STALE in standings:
         applying.add(ExitCode.STALE)
-    if standings.count(ResultStatus.INDETERMINATE) > indeterminate_max:
+    if ResultStatus.INDETERMINATE in standings:
         applying.add(ExitCode.INDETERMINATE)
     if _nothing_ran(results) or any(each.delta == Delta.REMOVED for each in results):
         applying.add(ExitCode.NOTHING_RAN)
@@ -212,7 +184,7 @@ def worst(codes: Iterable[ExitCode]) -> ExitCode:
     return min(codes, key=PRIORITY.index, default=ExitCode.EXPECTED)
 
 
-def _nothing_ran(results: Sequence[Counted]) -> bool:
+def _nothing_ran(results: Sequence[Judgement]) -> bool:
     return all(each.outcome == Outcome.NOT_APPLICABLE for each in results)
 
 

@@ -52,6 +52,6 @@ def carried_out(
     scripts = collect_client_scripts()
     plan = clients_plan(out, target, [scripts[name] for name in names], libraries)
     judgements = asyncio.run(drive(replace(plan, jobs=4, compares=compares), lambda *_: None))
-    steady = [each for each in judgements if each.confirmation is not Confirmation.FLAKY]
+    steady = [each for each in judgements if each.confirmation != Confirmation.FLAKY]
     assert len(judgements) - len(steady) <= 1, judgements
     return judgements, steady

@@ -17,10 +17,10 @@ from harness.results.client_results import (
     write_results,
 )
 from harness.results.replay_results import FINDINGS, ReplayFinding
+from harness.tap.run import run_header
 from harness.tests.made_events import HEADER
-from harness.trace.events import RunKind
+from harness.trace.events import RunFooter, RunKind
 from harness.trace.files import append_line, write_records, write_whole
-from harness.trace.formats import FORMAT_VERSION
 from harness.verdict import Outcome
 
 EAGER, STATIC = "clients/rebalance/eager", "clients/static/crashes-and-returns"
@@ -32,21 +32,19 @@ TITLES = {EAGER: "Everything is revoked.", STATIC: "Nobody else is told."}
 
 
 def judgement(
-    script_id: str, library: str, outcome: Outcome = Outcome.CONFORMS, **changes: object
+    script_id: str,
+    library: str,
+    outcome: Outcome = Outcome.CONFORMS,
+    **changes: Any,  # noqa: ANN401 - as `replace` takes them
 ) -> ClientResult:
-    usual: dict[str, object] = {
-        "target": KAFKA,
-        "script_id": script_id,
-        "library": library,
-        "outcome": outcome,
-        "because": "",
-        "mismatches": (),
-        "differences": (),
-        "violations": (),
-        "compared": REFERENCE,
-        "duration_s": 1.5,
-    }
-    return ClientResult.model_validate({**usual, **changes})
+    header = replace(HEADER, run_id="made-up", target=KAFKA_NAME, spec=KAFKA)
+    said = ScriptOutcome(
+        script_id=script_id, library=library, ended="complete", observations=(), duration_s=1.5
+    )
+    title = TITLES.get(script_id, "Nobody knows.")
+    source = "ConsumerCoordinator#onJoinPrepare"
+    usual = ClientResult.of(header, said, outcome, title=title, source=source, compared=REFERENCE)
+    return replace(usual, **changes).summed_up()
 
 
 def mismatch(says: str, step: int = 2) -> Remark:
@@ -114,20 +112,22 @@ class MadeUpClients:
             }
             for script_id, title in TITLES.items()
         ]
-        run = {
-            "run_id": "made-up",
-            "format_version": FORMAT_VERSION,
-            "command": self.command,
-            "libraries": self.libraries,
-            "scripts": scripts,
-            "soak_s": self.soak_s,
-            "kind": (RunKind.SOAK if self.soak_s else RunKind.CLIENTS).value,
-        }
-        (folder / "run.json").write_text(json.dumps(run))
         files = ClientsFiles(folder)
+        kind = RunKind.SOAK if self.soak_s else RunKind.CLIENTS
+        files.write_run(run_header("made-up", (KAFKA_NAME,), kind, self.command))
+        planned = {"libraries": self.libraries, "scripts": scripts, "soak_s": self.soak_s}
+        write_whole(files.clients_json, json.dumps(planned))
         for spec, name in ((KAFKA, KAFKA_NAME), (REFERENCE, REFERENCE_NAME)):
             self._write_target(files, spec, name)
-        write_whole(files.footer_json, json.dumps({"ended": self.ended}))
+        footer = RunFooter(
+            run_id="made-up",
+            finished_at="2026-01-01T00:00:00.000+00:00",
+            ended=self.ended,
+            scenario_count=len(scripts),
+            drive_ms="{}",
+            event_counts="{}",
+        )
+        files.write_footer(footer)
         write_results(files, self.judgements)
         return folder
 
@@ -153,13 +153,13 @@ class MadeUpClients:
             ClientObservation(step=2, facts={"in time": True, "owns": self.seen}, at_ms=1200.0),
             ClientObservation(step=3, facts={"two owners": [], "errors": {}}, at_ms=2500.0),
         ]
-        ran = judged.outcome is not Outcome.NOT_APPLICABLE
+        ran = judged.outcome != Outcome.NOT_APPLICABLE
         result = ScriptOutcome(
-            script_id=judged.script_id,
+            script_id=judged.scenario_id,
             library=judged.library,
             ended="complete" if ran else judged.because,
             observations=tuple(seen) if ran else (),
-            duration_s=judged.duration_s,
+            duration_s=judged.duration_ms / 1000,
             clock_offset_ms=1e12,
         )
         return result.model_dump()

@@ -9,7 +9,7 @@ from typing import Final
 
 from harness.trace.schema import TraceError
 
-FORMAT_VERSION: Final = 7
+FORMAT_VERSION: Final = 8
 """The version that this harness writes and reads."""
 _DIGEST_LENGTH: Final = 12
 

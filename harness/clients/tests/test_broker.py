@@ -54,8 +54,8 @@ def test_real_clients_see_the_same_on_a_real_broker_and_on_the_reference(
     assert len(judgements) == len(scripts) * len(libraries)
     for each in steady:
         found = (each.outcome, each.mismatches, each.differences)
-        assert found == (Outcome.CONFORMS, (), ()), each.script_id
-    compared = {each.script_id for each in judgements if each.compared == "reference-tcp:3.9.2"}
+        assert found == (Outcome.CONFORMS, (), ()), each.scenario_id
+    compared = {each.scenario_id for each in judgements if each.compared == "reference-tcp:3.9.2"}
     assert compared | ON_A_REAL_BROKER_ALONE.intersection(scripts) == set(scripts)
 
 
@@ -78,9 +78,9 @@ def test_real_clients_carry_scripts_out_in_share_groups_and_streams_groups(tmp_p
 
     applicable = {(each.outcome, each.mismatches) for each in steady} - {(Outcome.NOT_APPLICABLE, ())}
     assert applicable == {(Outcome.CONFORMS, ())}
-    able = [each for each in judgements if each.outcome is not Outcome.NOT_APPLICABLE]
-    assert {each.script_id for each in able if each.library != "confluent-kafka"} == {*IN_NEW_GROUPS}
-    shared = [each.script_id for each in able if each.library == "confluent-kafka"]
+    able = [each for each in judgements if each.outcome != Outcome.NOT_APPLICABLE]
+    assert {each.scenario_id for each in able if each.library != "confluent-kafka"} == {*IN_NEW_GROUPS}
+    shared = [each.scenario_id for each in able if each.library == "confluent-kafka"]
     assert shared == [
         "clients/share/delivery/closes-with-records",
         "clients/share/delivery/three-members-share",

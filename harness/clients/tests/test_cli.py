@@ -79,7 +79,7 @@ def test_a_stored_run_of_clients_is_rendered_anew_and_ends_as_it_had(
     folder = red().write(tmp_path / "stored")
 
     assert kafka_conformance("report", folder) == ExitCode.UNEXPECTED
-    assert "clients/static/crashes-and-returns with kafka-python on kafka-3.9.2" in kafka_conformance.out
+    assert "clients/static/crashes-and-returns on kafka-3.9.2, kafka-python" in kafka_conformance.out
     for name in ("index.html", "summary.md", "junit.xml", "data/clients.js", "data/scripts-001.js"):
         assert (folder / name).exists()
 
@@ -109,10 +109,10 @@ def test_a_run_lets_clients_in_after_its_scenarios_and_tells_of_both(
     )
 
     clients = load_clients(tmp_path / "reports" / "both" / "clients")
-    assert {each.target for each in clients.results} == {"reference-tcp"}
+    assert {each.spec for each in clients.results} == {"reference-tcp"}
     assert [each.outcome for each in clients.results] == ["conforms"]
     assert (clients.ended, code) == ("complete", ExitCode.EXPECTED)
-    assert "clients, reference-tcp, confluent-kafka:" in kafka_conformance.out
+    assert "reference-tcp, confluent-kafka  1 / 1 conform" in kafka_conformance.out
 
 
 async def only_librdkafka(*_: object) -> tuple[ClientLibrary, ...]:

@@ -25,6 +25,6 @@ def test_real_clients_see_in_a_container_what_the_scripts_say_and_the_reference_
     assert len(judgements) == len(scripts) * len(LIBRARIES)
     for each in steady:
         found = (each.outcome, each.mismatches, each.differences, each.violations)
-        assert found == (Outcome.CONFORMS, (), (), ()), each.script_id
-    compared = {each.script_id for each in judgements if each.compared == "reference-tcp:4.3.1"}
+        assert found == (Outcome.CONFORMS, (), (), ()), each.scenario_id
+    compared = {each.scenario_id for each in judgements if each.compared == "reference-tcp:4.3.1"}
     assert compared | ON_A_REAL_BROKER_ALONE == set(scripts)

@@ -20,10 +20,11 @@ from harness.clients.steps import (
     Verb,
 )
 from harness.invariants import AtFault, Violation
-from harness.results.client_results import ClientObservation, ClientResult, ScriptOutcome, client_signature
+from harness.results.client_results import ClientObservation, ClientResult, ScriptOutcome
 from harness.results.status import ENDED_COMPLETE
 from harness.targets.base.java_hash import partition_of
 from harness.tests.client_suite import eager
+from harness.tests.made_events import HEADER
 from harness.tests.made_up_clients import violation
 from harness.verdict import Outcome
 
@@ -77,7 +78,7 @@ def judged(
     return judge(
         script,
         result(facts, ended, script),
-        target="here",
+        header=HEADER,
         reference=reference,
         compared="reference-tcp:3.9",
         violations=violations,
@@ -91,7 +92,7 @@ def index_of(kind: type, nth: int = 0) -> int:
 def test_what_is_as_the_script_says_conforms_also_to_itself_elsewhere() -> None:
     facts = facts_of(SCRIPT)
 
-    assert judged(facts, reference=result(facts)).outcome is Outcome.CONFORMS
+    assert judged(facts, reference=result(facts)).outcome == Outcome.CONFORMS
 
 
 @pytest.mark.parametrize(
@@ -125,7 +126,7 @@ def test_each_thing_that_is_otherwise_diverges(step: int, change: dict[str, Fact
 
     found = judged(facts)
 
-    assert found.outcome is Outcome.DIVERGES
+    assert found.outcome == Outcome.DIVERGES
     assert [says in each.says for each in found.mismatches] == [True]
     assert [each.step for each in found.mismatches] == [step]
 
@@ -180,7 +181,7 @@ def test_how_many_partitions_groups_have_is_the_brokers_own() -> None:
 )
 def test_each_other_kind_of_step_does_what_it_says(step: int, facts: dict[str, Fact], says: str) -> None:
     seen = wide_facts()
-    assert judged(seen, script=WIDE).outcome is Outcome.CONFORMS
+    assert judged(seen, script=WIDE).outcome == Outcome.CONFORMS
     seen[step] = facts if step == 0 else {**seen[step], **facts}
 
     found = judged(seen, script=WIDE)
@@ -190,7 +191,7 @@ def test_each_other_kind_of_step_does_what_it_says(step: int, facts: dict[str, F
 
 def test_a_signature_leaves_out_what_the_library_says() -> None:
     def signature(**facts: Fact) -> str | None:
-        return client_signature(judged([facts, *wide_facts()[1:]], script=WIDE))
+        return judged([facts, *wide_facts()[1:]], script=WIDE).signature
 
     refused = [signature(refused="UNKNOWN_MEMBER_ID", says=says) for says in ("at 10:00", "at 10:01")]
     assert refused[0] == refused[1]
@@ -225,7 +226,7 @@ def test_what_a_script_allows_of_the_whole_is_neither_a_mismatch_nor_a_differenc
 
     strictly = judged(seen, script=WIDE, reference=there)
     assert (len(strictly.mismatches), len(strictly.differences)) == (1, 1)
-    assert judged(seen, script=lenient, reference=there).outcome is Outcome.CONFORMS
+    assert judged(seen, script=lenient, reference=there).outcome == Outcome.CONFORMS
 
 
 def test_who_gets_back_at_the_end_what_it_gave_up_was_given_nothing() -> None:
@@ -233,7 +234,7 @@ def test_who_gets_back_at_the_end_what_it_gave_up_was_given_nothing() -> None:
     back: Fact = {"ana": [["revoked", ["a", "b"]], ["assigned", ["b", "a"]]]}
     seen[WHOLE] = {**seen[WHOLE], "late callbacks": back}
 
-    assert judged(seen, script=WIDE).outcome is Outcome.CONFORMS
+    assert judged(seen, script=WIDE).outcome == Outcome.CONFORMS
 
 
 def test_what_the_script_leaves_open_is_checked_against_the_reference() -> None:
@@ -253,7 +254,7 @@ def test_a_reference_that_did_not_come_to_the_end_is_no_measure() -> None:
 
     found = judged(facts, reference=result([], "not run: it cannot"))
 
-    assert found.outcome is Outcome.CONFORMS
+    assert found.outcome == Outcome.CONFORMS
     assert found.compared == "not compared: on the reference, not run: it cannot"
 
 
@@ -267,7 +268,7 @@ def test_a_reference_that_did_not_come_to_the_end_is_no_measure() -> None:
     ],
 )
 def test_what_did_not_come_to_its_end_never_conforms(ended: str, outcome: Outcome) -> None:
-    assert judged([], ended=ended).outcome is outcome
+    assert judged([], ended=ended).outcome == outcome
 
 
 def test_what_departs_under_a_target_that_was_lost_is_reported_and_no_verdict() -> None:

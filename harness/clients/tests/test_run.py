@@ -16,6 +16,7 @@ from harness.clients.process import ClientGone, ClientProcess, Message
 from harness.clients.report import write_report
 from harness.clients.run import ClientsPlan, drive
 from harness.clients.steps import Verb
+from harness.report.model.run_data import Run
 from harness.results.client_results import ClientResult, read_outcomes
 from harness.targets.reference.tcp import REFERENCE_ROOT, ReferenceTcpTarget
 from harness.tests.client_plans import PATIENCE_S, clients_plan
@@ -41,7 +42,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[ClientRes
 def test_a_script_that_is_right_conforms_with_every_library(
     run: tuple[Path, tuple[ClientResult, ...]],
 ) -> None:
-    found = {(each.library, each.script_id): each for each in run[1]}
+    found = {(each.library, each.scenario_id): each for each in run[1]}
 
     for library in LIBRARIES:
         each = found[library, "clients/small/eager"]
@@ -49,10 +50,10 @@ def test_a_script_that_is_right_conforms_with_every_library(
 
 
 def test_what_a_library_lacks_is_not_run_and_says_why(run: tuple[Path, tuple[ClientResult, ...]]) -> None:
-    found = {each.library: each for each in run[1] if each.script_id == "clients/small/lacking"}
+    found = {each.library: each for each in run[1] if each.scenario_id == "clients/small/lacking"}
 
-    assert found["kafka-python"].outcome is Outcome.CONFORMS
-    assert found["confluent-kafka"].outcome is Outcome.NOT_APPLICABLE
+    assert found["kafka-python"].outcome == Outcome.CONFORMS
+    assert found["confluent-kafka"].outcome == Outcome.NOT_APPLICABLE
     assert found["confluent-kafka"].because.startswith("not run: librdkafka")
 
 
@@ -73,12 +74,12 @@ def test_the_report_tells_every_script_and_what_was_not_run(
     run: tuple[Path, tuple[ClientResult, ...]], tmp_path: Path
 ) -> None:
     folder = shutil.copytree(run[0], tmp_path / "run")
-    index = write_report(folder)
+    index = write_report(Run.load(folder))
 
     assert index.is_file()
     assert "clients/small/eager" in view_of(folder, "clients")
-    for text in ((folder / "summary.md").read_text(), json.dumps(data_of(folder, "clients-titles"))):
-        assert "not run: librdkafka" in text
+    assert "not run: librdkafka" in json.dumps(data_of(folder, "clients-titles"))
+    assert "| reference-tcp, confluent-kafka | 1 / 1 |" in (folder / "summary.md").read_text()
     assert "clients/small/eager" in view_of(folder, "clients/small/eager")
 
 
@@ -86,8 +87,8 @@ def test_what_went_over_the_wire_stands_at_the_step_in_whose_time_it_falls(
     run: tuple[Path, tuple[ClientResult, ...]], tmp_path: Path
 ) -> None:
     folder = shutil.copytree(run[0], tmp_path / "run")
-    write_report(folder)
-    name = "reference-tcp_confluent-kafka"
+    write_report(Run.load(folder))
+    name = "reference-tcp, confluent-kafka"
     data = talks_of(folder, "talks-clients.small")["reference-tcp clients/small/eager confluent-kafka"]
     said = {step: {row[8] for row in rows if row[8]} for step, rows in data["targets"][name]["after"] if rows}
     kills = next(number for number, text in enumerate(data["texts"]) if text == "bob is killed")
@@ -155,7 +156,9 @@ def test_a_client_that_says_nonsense_and_one_that_cannot_be_started_leave_a_reas
     conversations = ClientsFolder(tmp_path / "run").of_target("reference-tcp") / "talks"
     assert "Traceback" in (conversations / "clients-small-impossible-missing" / "harness.log").read_text()
     assert not (conversations / "clients-small-impossible-chatty" / "harness.log").exists()
-    assert json.loads(ClientsFolder(tmp_path / "run").footer_json.read_text()) == {"ended": "complete"}
+    footer = ClientsFolder(tmp_path / "run").read_footer()
+    assert footer is not None
+    assert footer.ended == "complete"
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

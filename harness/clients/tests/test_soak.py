@@ -152,7 +152,7 @@ def test_a_soak_that_cannot_go_on_says_so_on_file(
     run = load_clients(tmp_path / "soak")
     assert run.ended == f"target lost: clients cannot go on: {str(error) or 'no answer in time'}"
     soak_site(run)
-    assert "The soak did not finish" in (run.folder / INDEX).read_text()
+    assert "This run is not complete: target lost: clients" in (run.folder / INDEX).read_text()
 
 
 @pytest.mark.slow

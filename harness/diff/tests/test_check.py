@@ -10,6 +10,7 @@ from harness.diff.model import Judgement, compared_with
 from harness.report.model.phrases import not_compared
 from harness.results.status import ExitCode, exit_code
 from harness.tests.diff_traces import info, reference_trace, script, spoilt, trace
+from harness.tests.report_run import FOOTER
 from harness.trace.events import Event
 from harness.verdict import Delta, Expectation, Outcome
 
@@ -126,12 +127,8 @@ def test_a_reference_that_departs_from_a_script_is_a_harness_error_that_no_entry
     assert (own.outcome, own.expectation) == (Outcome.HARNESS_ERROR, Expectation.UNEXPECTED)
     assert "nobody is compared here, since the reference departs from the script: step 10" in own.reason
     assert compared.outcome == Outcome.INDETERMINATE
-    assert exit_code(checked.judgements, Complete()) == ExitCode.HARNESS_ERROR
+    assert exit_code(checked.judgements, FOOTER) == ExitCode.HARNESS_ERROR
     assert not_compared(checked.judgements) == [SCRIPTS[0].id]
     # A reference that nobody is compared with is a target like others.
     alone = check_run(SCRIPTS[:1], {"reference": traces["reference"]}, (), None, TODAY)
     assert alone.judgements[0].outcome == Outcome.DIVERGES
-
-
-class Complete:
-    ended = "complete"

@@ -42,7 +42,7 @@ def judgement(outcome: Outcome, signature: str | None = None) -> Judgement:
     return replace(conforming, outcome=outcome.value, signature=signature, observed="what came")
 
 
-def applied(judgements: Sequence[Judgement], known: Sequence[SourcedEntry]) -> Applied:
+def applied(judgements: Sequence[Judgement], known: Sequence[SourcedEntry]) -> Applied[Judgement]:
     infos: Mapping[str, TargetInfo] = {"kafka-3.9.2": info()}
     return apply_expectations(judgements, infos, known, TODAY)
 
@@ -112,7 +112,9 @@ HEARTBEAT = 'Heartbeat error_code: expected "NONE", got "UNKNOWN_MEMBER_ID"'
 SYNC = "SyncGroup: expected an answer, got no answer in time"
 
 
-def of_causes(directory: Path, *causes: str, more: str = "", ids: Sequence[str] = (SCENARIO,)) -> Applied:
+def of_causes(
+    directory: Path, *causes: str, more: str = "", ids: Sequence[str] = (SCENARIO,)
+) -> Applied[Judgement]:
     """Apply an entry for each of two known causes to a result of some causes."""
     text = "".join(f"{KNOWN}cause = '{cause}'\n{more}\n" for cause in (HEARTBEAT, SYNC))
     (directory / "known.covered.json").write_text(json.dumps({HEARTBEAT: list(ids), SYNC: [SCENARIO]}))

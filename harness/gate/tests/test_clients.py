@@ -14,6 +14,7 @@ from harness.gate.decision import Evidence, decide, entry_to_paste
 from harness.gate.evaluate import with_clients
 from harness.gate.policy import Handling, Policy
 from harness.report.model.gate_data import Decision, Kind
+from harness.report.model.phrases import address, target_anchor
 from harness.results.client_results import ClientResult, ClientsRun, client_infos, load_clients
 from harness.results.status import ExitCode, ResultStatus
 from harness.tests.in_process import CommandLine
@@ -86,7 +87,7 @@ def test_what_diverges_is_red_and_says_where_it_is_reported_and_how_to_repeat_it
 
     assert (complaint.kind, complaint.subject) == (Kind.UNEXPECTED, SUBJECT)
     assert complaint.reproduction == f"kafka-conformance clients --target {KAFKA} --client {PYTHON} {STATIC}"
-    assert str(complaint.page).endswith(f"crashes-and-returns:target-{KAFKA_NAME}_{PYTHON}")
+    assert complaint.href == address(STATIC, target_anchor(f"{KAFKA_NAME}, {PYTHON}"))
     assert found.standings == {
         f"{KAFKA_NAME}, {PYTHON}": {ResultStatus.PASSED: 1, ResultStatus.FAILED: 1},
         f"{KAFKA_NAME}, {LIBRDKAFKA}": {ResultStatus.PASSED: 1, ResultStatus.SKIPPED: 1},
@@ -208,4 +209,4 @@ def test_the_gate_on_a_run_of_both_is_red_for_its_clients_alone(
     assert data["standings"][f"{KAFKA_NAME}, {PYTHON}"] == {"passed": 1, "unexpected difference": 1}
     assert SUBJECT in (tmp_path / "both" / "gate-junit.xml").read_text()
     assert SUBJECT in (tmp_path / "both" / "gate.md").read_text()
-    assert "index.html#clients/static/crashes-and-returns:" in (tmp_path / "both" / "gate.json").read_text()
+    assert data["complaints"][0]["target"] == f"{KAFKA_NAME}, {PYTHON}"

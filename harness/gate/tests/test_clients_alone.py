@@ -77,7 +77,7 @@ RED_LINE = f"why:  unexpected difference: {STATIC} with {PYTHON} on {KAFKA_NAME}
         ),
         (LOST, ExitCode.UNAVAILABLE, f"why:  target lost: {KAFKA_NAME}: it ended with 137"),
         (NEVER_THERE, ExitCode.UNAVAILABLE, "it never came up"),
-        (MadeUpClients(ended="cut short"), ExitCode.BAD_DATA, "it is cut short"),
+        (MadeUpClients(ended="cut short"), ExitCode.BAD_DATA, "its footer says 'cut short'"),
         (A_RESULT_LESS, ExitCode.BAD_DATA, f"1 of the 4 results of {KAFKA_NAME} are not there"),
     ],
     ids=[
@@ -190,7 +190,7 @@ def test_its_page_leads_to_the_script_and_has_the_line_that_repeats_it(ran: Ran,
     ran.gate(folder)
 
     page = view_of(folder, "gate")
-    assert 'href="index.html#clients/static/crashes-and-returns:' in page
+    assert 'href="#clients/static/crashes-and-returns:' in page
     assert f"kafka-conformance clients --target {KAFKA} --client {PYTHON} {STATIC}" in page
     assert f"4 results of clients of {KAFKA_NAME}" in page
 

@@ -97,7 +97,7 @@ def test_a_finding_lets_a_client_script_diverge_that_saw_nothing_amiss() -> None
     seen = ScriptOutcome(script_id=script.id, library="kafka-python", ended=ENDED_COMPLETE, observations=())
 
     judged = [
-        judge(script, seen, target=TARGET, reference=None, compared="", replays=each)
+        judge(script, seen, header=HEADER, reference=None, compared="", replays=each)
         for each in ((), (replace(found, conversation=CONVERSATION),))
     ]
 

@@ -31,12 +31,22 @@ from typing import Final
 from harness.diff.model import Difference, Judgement
 from harness.diff.target_pattern import is_reference
 from harness.report.model.cause_groups import judgements_shown
-from harness.report.model.clients import client_reproduction, client_sections, result_href
-from harness.report.model.phrases import counted, headline, instant, link_address, links_in, place, shortened
+from harness.report.model.clients import client_steps
+from harness.report.model.phrases import (
+    address,
+    counted,
+    headline,
+    instant,
+    link_address,
+    links_in,
+    place,
+    shortened,
+    target_anchor,
+)
 from harness.report.model.run_data import Run
 from harness.report.site.pages import banner
 from harness.results.client_impact import audience
-from harness.results.client_results import ClientResult, ClientsRun, client_judgements
+from harness.results.client_results import ClientResult, ClientsRun, first_remark
 from harness.results.status import RED, ResultStatus, shown, status_of
 from harness.targets.base.interface import TargetError
 from harness.targets.jars.cache import cache_directory, made_at
@@ -182,8 +192,10 @@ class Entry:
 def listed(run: Run) -> tuple[Entry, ...]:
     """Return the results that Allure gets."""
     clauses = run.clauses
-    scenarios = (_of_scenario(run, each, clauses) for each in judgements_shown(run))
-    return (*scenarios, *(() if run.clients is None else _of_clients(run.clients)))
+    return tuple(
+        _of_client(run, each) if isinstance(each, ClientResult) else _of_scenario(run, each, clauses)
+        for each in judgements_shown(run)
+    )
 
 
 def _of_scenario(run: Run, judgement: Judgement, clauses: Mapping[str, Clause]) -> Entry:
@@ -236,36 +248,35 @@ def _steps(run: Run, judgement: Judgement, differences: Sequence[Difference]) ->
         }
 
 
-def _of_clients(run: ClientsRun) -> Iterator[Entry]:
-    for result, judgement in zip(run.results, client_judgements(run), strict=True):
-        yield Entry(
-            judgement=judgement,
-            target=run.name_of(result),
-            apis=(f"clients, {result.library}",),
-            severity=CRITICAL,
-            details=partial(_client_details, run, result, judgement),
-        )
+def _of_client(run: Run, result: ClientResult) -> Entry:
+    assert run.clients is not None, "it has a result"
+    return Entry(
+        judgement=result,
+        target=result.on,
+        apis=(f"clients, {result.library}",),
+        severity=CRITICAL,
+        details=partial(_client_details, run, run.clients, result),
+    )
 
 
-def _client_details(run: ClientsRun, result: ClientResult, judgement: Judgement) -> _Details:
-    section = next(each for each in client_sections(run, result.script_id) if each.result == result)
+def _client_details(run: Run, clients: ClientsRun, result: ClientResult) -> _Details:
     steps: list[Result] = [
         {
             "name": step.text,
             "status": "failed" if step.remarks else "passed",
             "parameters": [
                 *(_parameter(name, text) for name, text in step.seen),
-                *(_parameter(f"against the {each.against}", each.says) for each in step.remarks),
+                *(_parameter(f"against the {against}", each.says) for against, each in step.remarks),
             ],
         }
-        for step in section.steps
+        for step in client_steps(clients, result)
         if step.is_reached
     ]
     return _Details(
-        repetition=client_reproduction(run, result),
-        cause=judgement.reason,
+        repetition=run.repetition(result),
+        cause=result.reason,
         steps=steps,
-        trace="\n".join(each for each in (section.first_place, section.first_says) if each),
+        trace="\n".join(filter(None, first_remark(result))),
     )
 
 
@@ -292,7 +303,7 @@ def _single(entry: Entry, start: int) -> Result:
     judgement, details = entry.judgement, entry.details()
     how = status_of(judgement)
     links = [*links_in(judgement.source), *((judgement.link,) if judgement.link else ())]
-    page = f"index.html{result_href(judgement.scenario_id, judgement.target)}"
+    page = f"index.html{address(judgement.scenario_id, target_anchor(judgement.target))}"
     # This is Markdown, so it must not contain text from a target.
     description = [judgement.title, f"Source: `{judgement.source}`", f"Repeat it: `{details.repetition}`"]
     if is_reference(judgement.target):

@@ -7,7 +7,6 @@ them. A flaky result is a `flakyFailure` or `flakyError`, which Maven's Surefire
 and then passed: the test case counts as passed. The gate writes its decision with the same elements.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -27,19 +26,12 @@ from harness.report.model.cause_groups import (
     verdict_line,
 )
 from harness.report.model.changes import versions
-from harness.report.model.clients import (
-    account,
-    client_attention,
-    client_columns,
-    client_reproduction,
-    not_compared,
-    tallies,
-)
+from harness.report.model.clients import account
 from harness.report.model.phrases import in_xml, instant, place, templates
 from harness.report.model.run_data import Run
 from harness.report.site.pages import banner
 from harness.results.client_impact import impact_of
-from harness.results.client_results import ClientsRun
+from harness.results.client_results import ClientResult
 from harness.results.status import ResultStatus, shown, status_of
 from harness.trace.files import write_whole
 from harness.verdict import Outcome
@@ -138,24 +130,15 @@ def write_junit(run: Run) -> Path:
 
     A reference has a suite only if it needs attention, or if all targets are references.
     """
-    clients = () if run.clients is None else tuple(_suites_of_clients(run.clients))
-    return _junit_in(run.directory, "kafka-conformance", [*_of_targets(run), *clients])
-
-
-def write_junit_of_clients(run: ClientsRun) -> Path:
-    """Write the results of a run of client scripts alone as JUnit XML, and return the file."""
-    return _junit_in(run.folder, "kafka-conformance clients", tuple(_suites_of_clients(run)))
-
-
-def _junit_in(folder: Path, name: str, suites: Sequence[Suite]) -> Path:
-    path = folder / "junit.xml"
-    write_whole(path, junit_text(name, suites))
+    path = run.directory / "junit.xml"
+    write_whole(path, junit_text("kafka-conformance", tuple(_suites(run))))
     return path
 
 
-def _of_targets(run: Run) -> Iterator[Suite]:
+def _suites(run: Run) -> Iterator[Suite]:
+    """Yield a suite for each target, and for each target with a library."""
     judgements = judgements_shown(run)
-    for summary in run.targets:
+    for summary in run.columns:
         theirs = [each for each in judgements if each.target == summary.target]
         if theirs:
             yield Suite(
@@ -172,32 +155,14 @@ def _of_targets(run: Run) -> Iterator[Suite]:
 
 
 def _account(run: Run, judgement: Judgement) -> str:
+    repeat = f"repeat: {run.repetition(judgement)}"
+    if isinstance(judgement, ClientResult):
+        return "\n".join((*account(judgement), repeat))
     finding = run.first_difference(judgement)
     lines = [judgement.title, f"source: {judgement.source}"]
     if finding:
         lines += [f"first difference: {place(finding)}", run.contrast(finding)]
-    return "\n".join([*lines, *filter(None, [shown(judgement)]), f"repeat: {run.repetition(judgement)}"])
-
-
-def _suites_of_clients(run: ClientsRun) -> Iterator[Suite]:
-    """Yield a suite for each target with a library, with a case for each script."""
-    for name, record, results in client_columns(run):
-        yield Suite(
-            name=name,
-            cases=[
-                case_of(
-                    judgement,
-                    "\n".join((*account(run, each), f"repeat: {client_reproduction(run, each)}")),
-                )
-                for judgement, each in results
-            ],
-            duration_ms=sum(judgement.duration_ms for judgement, _ in results),
-            properties={
-                "spec": record.spec,
-                "profile": record.profile,
-                "implementation": record.implementation,
-            },
-        )
+    return "\n".join([*lines, *filter(None, [shown(judgement)]), repeat])
 
 
 SIZE_MAX: Final = 60_000
@@ -208,9 +173,6 @@ def write_summary(run: Run) -> Path:
     """Write the summary of a run, and return the file."""
     blocks = [_of_cause(run, group) for group in cause_groups(run, has_lost=False)]
     blocks += [in_brief(each) for each in versions(run) if each.changes]
-    if run.clients is not None:
-        table = markdown("clients.md.j2", tallies=tallies(run.clients))
-        blocks += [f"\n## Clients\n\n{table}", *_of_clients(run.clients)]
     head = markdown(
         "summary.md.j2",
         run=run,
@@ -219,24 +181,8 @@ def write_summary(run: Run) -> Path:
         losses=losses(run),
         longest=longest_scenarios(run),
     )
-    return _written(run.directory, head, blocks)
-
-
-def write_summary_of_clients(run: ClientsRun) -> Path:
-    """Write the summary of a run of client scripts alone, and return the file."""
-    head = markdown("clients_summary.md.j2", run=run, tallies=tallies(run))
-    skipped = Counter(each.because for each in run.results if each.status is ResultStatus.SKIPPED)
-    reasons = {"Not applicable": skipped.most_common(), "Not compared with the reference": not_compared(run)}
-    counts = [
-        markdown("reasons.md.j2", title=title, found=found) for title, found in reasons.items() if found
-    ]
-    return _written(run.folder, head, [*counts, *_of_clients(run)])
-
-
-def _written(folder: Path, head: str, blocks: Sequence[str]) -> Path:
-    path = folder / "summary.md"
-    text = fitted(head, blocks, "see the report")
-    write_whole(path, text.encode(errors="backslashreplace").decode())
+    path = run.directory / "summary.md"
+    write_whole(path, fitted(head, blocks, "see the report").encode(errors="backslashreplace").decode())
     return path
 
 
@@ -265,10 +211,3 @@ def _of_cause(run: Run, group: CauseGroup) -> str:
         alike=[f"{each.scenario_id} on {each.target}" for each in group.others],
         again=run.repetition(judgement),
     )
-
-
-def _of_clients(run: ClientsRun) -> Iterator[str]:
-    """Yield a block for each client script's result that needs attention."""
-    for each in client_attention(run):
-        title, *found = account(run, each.result)
-        yield markdown("client.md.j2", item=each, title=title, found=found)

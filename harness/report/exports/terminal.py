@@ -89,8 +89,8 @@ def print_summary(
 
 def _targets(run: Run) -> Iterator[Text]:
     """Yield a line of counts for each target; those with something to look at come first."""
-    width = max((len(each.target) for each in run.targets), default=0)
-    for summary in sorted(run.targets, key=lambda each: not _needs_a_look(each)):
+    width = max((len(each.target) for each in run.columns), default=0)
+    for summary in sorted(run.columns, key=lambda each: not _needs_a_look(each)):
         conforming = f"{summary.conforms} / {applicable_count(summary)} conform"
         outcomes = ", ".join((conforming, *_counts(_outcomes(summary))))
         parts = [outcomes, ", ".join(_counts(_to_look_at(summary)))]

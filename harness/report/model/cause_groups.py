@@ -13,6 +13,7 @@ from harness.diff.target_pattern import is_reference
 from harness.report.model.phrases import counted, headline
 from harness.report.model.run_data import Run, TargetSummary
 from harness.results.client_impact import Effect, effect_of
+from harness.results.client_results import ClientResult
 from harness.results.status import NEEDS_ATTENTION, ResultStatus, status_of
 from harness.trace.events import TARGET_LOST
 from harness.trace.files import RunFolder
@@ -55,9 +56,9 @@ def losses(run: Run) -> tuple[Loss, ...]:
     """Return the targets whose loss cut scenarios short, in the order of their first result."""
     suspects = RunFolder(run.directory).read_suspects()
     lost: dict[str, list[Judgement]] = {}
-    for each in run.judgements:
+    for each in run.results:
         if is_lost(each):
-            lost.setdefault(each.target, []).append(each)
+            lost.setdefault(each.on if isinstance(each, ClientResult) else each.target, []).append(each)
     return tuple(
         Loss(
             target=target,
@@ -76,8 +77,7 @@ def _cause(judgement: Judgement) -> str:
 def verdict_line(run: Run) -> str:
     """Return one sentence that summarises a run; results of lost targets do not count as expected."""
     count = len(losses(run)) or int(_has_lost(run))
-    lost_ids = {id(each) for each in run.judgements if is_lost(each)}
-    standings = Counter(status_of(each) for each in run.results if id(each) not in lost_ids)
+    standings = Counter(status_of(each) for each in run.results if not is_lost(each))
     if not count:
         return headline(standings)
     lost = f"{counted(count, 'target')} lost"
@@ -87,7 +87,8 @@ def verdict_line(run: Run) -> str:
 
 
 def _has_lost(run: Run) -> bool:
-    return run.footer is not None and run.footer.ended.startswith(TARGET_LOST)
+    footers = (run.footer, run.clients.footer if run.clients else None)
+    return any(each is not None and each.ended.startswith(TARGET_LOST) for each in footers)
 
 
 def has_verdict(run: Run) -> bool:
@@ -151,7 +152,7 @@ def cause_groups(run: Run, *, has_lost: bool = True) -> tuple[CauseGroup, ...]:
         has_lost: whether results that a lost target cut short are among them.
     """
     found: dict[tuple[object, ...], list[tuple[bool, Judgement, Difference | None]]] = {}
-    for judgement in run.judgements:
+    for judgement in run.results:
         if status_of(judgement) in NEEDS_ATTENTION and (has_lost or not is_lost(judgement)):
             for is_heading, key, difference in _causes(run, judgement):
                 found.setdefault(key, []).append((not is_heading, judgement, difference))
@@ -181,7 +182,7 @@ def judgements_shown(run: Run) -> tuple[Judgement, ...]:
     is_alone = len(run.references) == len(run.targets)
     return tuple(
         each
-        for each in run.judgements
+        for each in run.results
         if is_alone or each.target not in run.references or status_of(each) in NEEDS_ATTENTION
     )
 

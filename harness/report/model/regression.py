@@ -8,9 +8,8 @@ from typing import Final, Self, TypeAlias
 
 from harness.diff.model import GOOD, Judgement
 from harness.report.model.cause_groups import alike
-from harness.report.model.clients import links_of_clients, result_href
 from harness.report.model.gate_data import Decision, read_decision
-from harness.report.model.phrases import place
+from harness.report.model.phrases import address, place, target_anchor
 from harness.report.model.run_data import Run
 from harness.report.model.trend import History, has_table, read_rows, site_beside
 from harness.results.baseline import BaselineData, BaselineResult, kept_baseline
@@ -145,9 +144,7 @@ class Regression:
         has_trend = len(history.runs) > 1
         deltas = _deltas(trend_dir) if has_trend else {}
         mine = deltas.get(run.header.run_id, [])
-        reported = {(each.target, each.scenario_id): _reported(run, each) for each in run.judgements}
-        if run.clients is not None:
-            reported |= {place: (what, None) for place, what in links_of_clients(run.clients).items()}
+        reported = {(each.target, each.scenario_id): _reported(run, each) for each in run.results}
         comparisons = [*baselines]
         if has_trend:
             comparisons += _by_prior(mine, history, reported, since="Since") or [_UNCHANGED]
@@ -197,7 +194,7 @@ def _by_prior(
     hrefs = {run.run_id: run.href for run in history.runs}
     priors: dict[str, list[Line]] = defaultdict(list)
     for each in deltas:
-        href = result_href(each.scenario_id, each.target)
+        href = address(each.scenario_id, target_anchor(each.target))
         if not reported:
             href = f"{hrefs.get(each.run_id, '')}{href}" if hrefs.get(each.run_id) else ""
         what, cause = reported.get((each.target, each.scenario_id), ("", None))
@@ -242,7 +239,7 @@ def _against_baselines(run: Run, decision: Decision | None) -> Iterator[Comparis
 
 
 def _against(run: Run, baseline: BaselineData, decision: Decision | None) -> Comparison:
-    here = {(each.target, each.scenario_id): each for each in run.judgements}
+    here = {(each.target, each.scenario_id): each for each in run.results}
     lines = (
         _baseline_line(run, each, here.get((each.target, each.scenario_id))) for each in baseline.results
     )
@@ -259,7 +256,7 @@ def _baseline_line(run: Run, result: BaselineResult, judgement: Judgement | None
     what, cause = _reported(run, judgement) if judgement else ("", None)
     return Line(
         result=result,
-        href=result_href(result.scenario_id, result.target) if judgement else "",
+        href=address(result.scenario_id, target_anchor(result.target)) if judgement else "",
         what=what,
         cause=cause,
         weight=result.weight or ("passed" if result.outcome in GOOD else "does not count"),

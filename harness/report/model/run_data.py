@@ -14,10 +14,17 @@ from pydantic import TypeAdapter, ValidationError
 from harness.diff.alignment import AlignedEvents, aligned
 from harness.diff.model import Attempt, Difference, Judgement
 from harness.diff.target_pattern import is_reference
+from harness.report.model.clients import client_repetition
 from harness.report.model.phrases import Times, contrast, repetition, stands_for_reference
-from harness.results.client_results import ClientsRun, clients_folder, load_clients
-from harness.results.status import Judged, ResultStatus, status_of
-from harness.results.stored_data import AddedProperties, ReportError, added_properties
+from harness.results.client_results import (
+    ClientResult,
+    ClientsRun,
+    clients_folder,
+    column_name,
+    load_clients,
+)
+from harness.results.status import ResultStatus, status_of
+from harness.results.stored_data import AddedProperties, ReportError, added_properties, is_clients_folder
 from harness.scenario.crossings import Crossing
 from harness.spark.rows import LatencyQuantile
 from harness.targets.base.limits import PAGE_BYTES
@@ -162,22 +169,40 @@ def applicable_count(summary: TargetSummary) -> int:
     return summary.scenario_count - summary.not_applicable - summary.harness_error
 
 
-def target_summary(
-    folder: RunFolder, target: str, judgements: Iterable[Judgement], footer: RunFooter | None
-) -> TargetSummary:
-    """Return the summary of a target's results; of several brokers, the first represents the target."""
-    header = folder.read_headers(target)[0]
-    theirs = [each for each in judgements if each.target == target]
+def summary_of(header: TraceHeader, judgements: Iterable[Judgement], drive_ms: float | None) -> TargetSummary:
+    """Return the summary of a target's results."""
+    theirs = [each for each in judgements if each.target == header.target]
     outcomes = Counter(each.outcome for each in theirs)
     expectations = Counter(each.expectation for each in theirs)
-    drive_ms = {} if footer is None else drive_times(footer)
     return TargetSummary(
         **asdict(header)
         | {each.name.lower(): outcomes[each] for each in Outcome}
         | {each.name.lower(): expectations[each] for each in Expectation},
-        drive_ms=drive_ms.get(target),
+        drive_ms=drive_ms,
         scenario_count=len(theirs),
         flaky=sum(status_of(each) is ResultStatus.FLAKY for each in theirs),
+    )
+
+
+def _summaries(
+    folder: RunFolder, judgements: Sequence[Judgement], footer: RunFooter | None
+) -> Iterator[TargetSummary]:
+    """Yield the summaries of a run's targets; of several brokers, the first represents the target."""
+    drive_ms = {} if footer is None else drive_times(footer)
+    for target in folder.targets():
+        yield summary_of(folder.read_headers(target)[0], judgements, drive_ms.get(target))
+
+
+def client_columns(run: ClientsRun) -> tuple[TargetSummary, ...]:
+    """Return the targets with libraries that have results: targets in their order, each with libraries."""
+    found: dict[str, list[ClientResult]] = defaultdict(list)
+    for each in run.results:
+        found[each.target].append(each)
+    headers = {column_name(each.name, library): each for each in run.targets for library in run.libraries}
+    return tuple(
+        summary_of(replace(header, target=name), found[name], sum(each.duration_ms for each in found[name]))
+        for name, header in headers.items()
+        if name in found
     )
 
 
@@ -376,14 +401,19 @@ class Run:
 
     @classmethod
     def load(cls, run_dir: Path) -> Self:
-        """Read a judged run; raise ReportError if a file is missing or damaged."""
+        """Read a judged run; raise ReportError if a file is missing or damaged.
+
+        A run of client scripts alone has no scenarios, and its targets are those with libraries.
+        """
+        if is_clients_folder(run_dir):
+            return cls._of_clients(load_clients(run_dir))
         header, footer, scripts, sources = read_files(run_dir)
         folder = RunFolder(run_dir)
         try:
             judgements = read_records(Judgement, folder.judgements)
             differences = read_records(Difference, folder.differences)
             attempts = read_records(Attempt, folder.attempts) if folder.attempts.is_file() else ()
-            found = [target_summary(folder, target, judgements, footer) for target in folder.targets()]
+            found = list(_summaries(folder, judgements, footer))
         except TraceError as error:
             raise ReportError(f"{run_dir} cannot be summarised: {error}") from error
         targets = in_order_of_targets(found, header)
@@ -405,6 +435,24 @@ class Run:
             by_target={summary.target: summary for summary in targets},
             added=added_properties(folder, sources),
             clients=None if clients is None else load_clients(clients),
+        )
+
+    @classmethod
+    def _of_clients(cls, clients: ClientsRun) -> Self:
+        return cls(
+            directory=clients.folder,
+            header=clients.header,
+            footer=clients.footer,
+            targets=(),
+            judgements=(),
+            differences={},
+            attempts={},
+            scripts={},
+            sources={},
+            steps=StepTable(clients.files, ()),
+            by_target={},
+            added={},
+            clients=clients,
         )
 
     @property
@@ -431,9 +479,14 @@ class Run:
         return read_records(Crossing, path) if path.is_file() else ()
 
     @property
-    def results(self) -> tuple[Judged, ...]:
+    def results(self) -> tuple[Judgement, ...]:
         """The results of scenarios and of client scripts."""
         return (*self.judgements, *(self.clients.results if self.clients else ()))
+
+    @property
+    def columns(self) -> tuple[TargetSummary, ...]:
+        """The targets, and each target with a library."""
+        return (*self.targets, *(client_columns(self.clients) if self.clients else ()))
 
     @property
     def measured_first(self) -> tuple[TargetSummary, ...]:
@@ -450,7 +503,10 @@ class Run:
         return self.by_target[name]
 
     def repetition(self, judgement: Judgement) -> str:
-        """Return a command line that repeats a scenario as in this run."""
+        """Return a command line that repeats a scenario or client script as in this run."""
+        if isinstance(judgement, ClientResult):
+            assert self.clients is not None, "it has a result"
+            return client_repetition(self.clients.header.command, judgement)
         name, scenario_id = judgement.target, judgement.scenario_id
         measure = self.measure_of(name)
         return repetition(

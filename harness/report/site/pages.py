@@ -25,13 +25,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from harness.report.model.changes import by_cause, how_much, notes, rows
-from harness.report.model.clients import (
-    client_conversation_key,
-    client_talks,
-    column_key,
-    is_of_clients,
-    result_href,
-)
+from harness.report.model.clients import client_conversation_key, client_talks
 from harness.report.model.conversation import ARROWS, indented
 from harness.report.model.coverage import STATUS_GLYPHS, STATUS_STYLES
 from harness.report.model.field_rows import readable
@@ -53,7 +47,7 @@ from harness.report.model.phrases import (
 )
 from harness.report.model.run_data import applicable_count
 from harness.report.model.trend import COUNTED
-from harness.results.client_results import clients_folder, replay_place
+from harness.results.client_results import clients_folder, first_remark, replay_place
 from harness.results.status import ENDED_COMPLETE, MARKS, mark, shown, status_of
 from harness.results.stored_data import is_clients_folder
 from harness.trace.canonical import Json
@@ -289,8 +283,6 @@ def _environment() -> Environment:
     environment.globals.update(
         glyphs=GLYPHS,
         counted=COUNTED,
-        result_href=result_href,
-        is_of_clients=is_of_clients,
         status_glyphs=STATUS_GLYPHS,
         status_styles=STATUS_STYLES,
         outcomes=tuple(Outcome),
@@ -314,7 +306,7 @@ def _environment() -> Environment:
         replay_place=replay_place,
         client_talks=client_talks,
         conversation_key=client_conversation_key,
-        column_key=column_key,
+        first_remark=first_remark,
         shown=shown,
         standing=mark,
         status=status_of,

@@ -14,15 +14,7 @@ from harness.diff.model import Judgement
 from harness.invariants import AtFault, Violation
 from harness.report.model.cause_groups import cause_groups, losses, verdict_line
 from harness.report.model.changes import by_scenario, how_much, versions
-from harness.report.model.clients import (
-    client_attention,
-    client_matrix,
-    client_sections,
-    client_titles,
-    columns_of,
-    not_compared,
-    tallies,
-)
+from harness.report.model.clients import client_steps, reference_of
 from harness.report.model.comparison import Comparison
 from harness.report.model.conversation import TargetSection, conversation_data, target_sections
 from harness.report.model.coverage import heat_tables, run_coverage
@@ -41,7 +33,7 @@ from harness.report.model.matrix import (
 )
 from harness.report.model.phrases import headline
 from harness.report.model.regression import Regression
-from harness.report.model.run_data import Run
+from harness.report.model.run_data import Run, client_columns
 from harness.report.model.trend import TREND_FOLDER, History, Trend, flake_words, has_table
 from harness.report.site.pages import (
     INDEX,
@@ -54,10 +46,18 @@ from harness.report.site.pages import (
     has_results,
     navigation_of,
 )
-from harness.results.client_results import ClientsRun, read_violations
+from harness.results.client_results import NOT_COMPARED, ClientResult, ClientsRun, read_violations
 from harness.results.soak_account import HAPPENINGS, SoakResult
-from harness.results.status import ENDED_COMPLETE, ExitCode, exit_code, mark, worst
-from harness.results.stored_data import StoredData, read_whole
+from harness.results.status import (
+    ENDED_COMPLETE,
+    NEEDS_ATTENTION,
+    ExitCode,
+    exit_code,
+    mark,
+    status_of,
+    worst,
+)
+from harness.results.stored_data import StoredData, is_clients_folder, read_whole
 from harness.spark.master import LOCAL_MASTER, why_no_spark
 from harness.trace.canonical import Json
 from harness.trace.events import TARGET_LOST, TraceHeader
@@ -97,8 +97,7 @@ def soak_site(run: ClientsRun) -> Path:
     Raises:
         ReportError: an account is damaged.
     """
-    banner = "" if run.ended == ENDED_COMPLETE else f"The soak did not finish: {run.ended}."
-    site = Site(run.folder, run.run_id, banner=banner, nav=_NAVIGATION)
+    site = Site(run.folder, run.header.run_id, banner=banner(run.footer), nav=_NAVIGATION)
     soaked = read_soaks(run)
     site.view(
         "soak", "soak.html.j2", clients=run, soaked=soaked, lines=HAPPENINGS, is_right=_all_right(soaked)
@@ -162,17 +161,23 @@ def render_site(run_dir: Path) -> Path:
 def site_of(run: Run) -> Path:
     """Write the site of a run, and return its page; nothing of it needs Spark.
 
-    Views of tables that were made of the run before are among them.
+    Views of tables that were made of the run before are among them. A run of client scripts alone has fewer.
     """
+    if run.clients is not None and run.clients.soak_s:
+        return soak_site(run.clients)
     run.steps.read_all()
     site = _site(run)
     site.clear()
+    if is_clients_folder(run.directory):
+        clients_views(run, site)
+        gate_view(run.directory, site)
+        return site.finish()
     _scenarios(run, site)
     site.view("matrix", "index.html.j2", **_index(run))
     site.data("matrix-titles", titles(run.judgements, [each.target for each in run.targets]))
     gate_view(run.directory, site, run)
     if run.clients is not None:
-        clients_views(run.clients, site)
+        clients_views(run, site)
     _write_aggregates(run, site)
     _static(run, site)
     return site.finish()
@@ -187,7 +192,7 @@ def _site(run: Run) -> Site:
     return Site(
         run.directory,
         run.header.run_id,
-        banner=banner(run.footer) or (clients_banner(run.clients) if run.clients else "") or run.damage,
+        banner=banner(run.footer) or (banner(run.clients.footer) if run.clients else "") or run.damage,
         nav=navigation_of(run.directory),
     )
 
@@ -229,7 +234,7 @@ def add_regression(folder: Path) -> None:
     Raises:
         ReportError: a table of the run, or its data on a baseline, is damaged.
     """
-    if has_results(folder):
+    if has_results(folder) and not is_clients_folder(folder):
         run = Run.load(folder)
         write_regression(run, _site(run))
 
@@ -290,6 +295,7 @@ def _static(run: Run, site: Site) -> None:
     groups = cause_groups(run)
     in_order = [group.first for group in groups]
     in_order += [each for group in groups for each in group.others]
+    in_order = [each for each in in_order if not isinstance(each, ClientResult)]
     shown: dict[tuple[str, str], TargetSection] = {}
     for each in in_order:
         if len(shown) < _STATIC_COUNT_MAX and (each.scenario_id, each.target) not in shown:
@@ -323,8 +329,7 @@ def _index(run: Run) -> dict[str, object]:
         "run": run,
         "headline": verdict_line(run),
         "losses": losses(run),
-        "exit_code": worst(_codes(run)),
-        "client_attention": client_attention(run.clients) if run.clients else (),
+        "exit_code": exit_code_of(run),
         "attention": cause_groups(run),
         "groups": laid_out(run.judgements, [each.target for each in run.targets]),
         "shows_references": shows_references(run),
@@ -351,60 +356,57 @@ def _took_s(run: Run) -> float | None:
     return (ended - began).total_seconds()
 
 
-def _codes(run: Run) -> Sequence[ExitCode]:
-    """Return the exit code of the scenarios, and of client scripts if the run has any."""
-    scenarios = exit_code(run.judgements, run.footer)
-    return (scenarios,) if run.clients is None else (scenarios, run.clients.exit_code)
+def exit_code_of(run: Run) -> ExitCode:
+    """Return the exit code of a process that ran the scenarios, client scripts or soak of a run."""
+    if run.clients is not None and run.clients.soak_s:
+        return soak_exit_code(run.clients)
+    scenarios = () if is_clients_folder(run.directory) else (exit_code(run.judgements, run.footer),)
+    return worst((*scenarios, *(() if run.clients is None else (run.clients.exit_code,))))
 
 
-def clients_site_alone(run: ClientsRun) -> Path:
-    """Write the site of a run of client scripts alone into its folder, and return its page."""
-    if run.soak_s:
-        return soak_site(run)
-    site = Site(run.folder, run.run_id, banner=clients_banner(run), nav=navigation_of(run.folder))
-    site.clear()
-    clients_views(run, site)
-    gate_view(run.folder, site)
-    return site.finish()
-
-
-def clients_banner(run: ClientsRun) -> str:
-    """Return a warning if client scripts did not complete; empty if they did."""
-    if run.ended == ENDED_COMPLETE:
-        return ""
-    return f"The client scripts did not finish: {run.ended}. This page shows what was recorded until then."
-
-
-def clients_views(run: ClientsRun, site: Site) -> None:
+def clients_views(run: Run, site: Site) -> None:
     """Write the views about client scripts; the conversations that they load are written apart."""
-    for script_id in sorted({each.script_id for each in run.results}):
-        site.document(
-            "scripts",
-            script_id,
-            "client_script.html.j2",
-            script=run.scripts[script_id],
-            sections=client_sections(run, script_id),
-            libraries=run.libraries,
-        )
-    site.view("clients", "clients.html.j2", **_matrix(run))
-    site.data("clients-titles", client_titles(run))
+    clients = run.clients
+    assert clients is not None, "the run has some"
+    columns = client_columns(clients)
+    names = [each.target for each in columns]
+    for script_id, script in sorted(clients.scripts.items()):
+        found = [each for each in clients.results if each.scenario_id == script_id]
+        results = sorted(found, key=lambda each: names.index(each.target))
+        if results:
+            site.document(
+                "scripts",
+                script_id,
+                "client_script.html.j2",
+                script=script,
+                results=results,
+                urgent_first=sorted(results, key=lambda each: status_of(each) not in NEEDS_ATTENTION),
+                urgent_count=sum(status_of(each) in NEEDS_ATTENTION for each in results),
+                run=run,
+                clients=clients,
+                steps={each.target: tuple(client_steps(clients, each)) for each in results},
+                references={each.target: reference_of(clients, each) for each in results},
+            )
+    attention = [each for each in cause_groups(run) if isinstance(each.first, ClientResult)]
+    counts = _of_clients(clients, names)
+    site.view("clients", "clients.html.j2", run=run, columns=columns, attention=attention, **counts)
+    site.data("clients-titles", titles(clients.results, names))
 
 
-def _matrix(run: ClientsRun) -> dict[str, object]:
-    counted = tallies(run)
+def _of_clients(run: ClientsRun, names: Sequence[str]) -> dict[str, object]:
     return {
         "clients": run,
-        "headline": headline(Counter(each.status for each in run.results)),
+        "headline": headline(Counter(status_of(each) for each in run.results)),
         "exit_code": run.exit_code,
-        "attention": client_attention(run),
-        "columns": columns_of(run),
-        "groups": client_matrix(run),
-        "tallies": counted,
+        "groups": laid_out(run.results, names),
         "outcome_counts": Counter(each.outcome for each in run.results),
         "expectation_counts": Counter(mark(each) for each in run.results),
-        "compared_count": sum(each.compared for each in counted),
-        "not_compared": not_compared(run),
-        "replayed": sum(each.replayed for each in counted),
+        "compared": Counter(each.target for each in run.results if each.is_compared),
+        "broken": Counter((each.target, one.party) for each in run.results for one in each.violations),
+        "replayed": Counter(each.target for each in run.results for _ in each.replays),
+        "not_compared": Counter(
+            each.compared.removeprefix(f"{NOT_COMPARED}: ") for each in run.results if not each.is_compared
+        ).most_common(),
     }
 
 
@@ -422,7 +424,7 @@ def gate_view(folder: Path, site: Site, run: Run | None = None) -> None:
         "gate",
         "gate.html.j2",
         decision=read_decision(folder),
-        own_code=None if run is None else worst(_codes(run)),
+        own_code=None if run is None else exit_code_of(run),
         own_sentence="" if run is None else verdict_line(run),
         has_site=has_results(folder) or run is not None,
         complaint_count_max=_COMPLAINT_COUNT_MAX,

@@ -9,6 +9,8 @@ from pyspark.sql import SparkSession
 
 from harness.clients.report import write_report
 from harness.diff.model import Judgement
+from harness.report.model.phrases import address, target_anchor
+from harness.report.model.run_data import Run
 from harness.results.client_results import CONVERSATION_FILE, ClientsFiles
 from harness.results.status import ExitCode
 from harness.tests.browser import browser
@@ -63,7 +65,7 @@ def test_a_red_client_cell_leads_to_its_first_mismatch_and_what_each_client_saw(
     conversation.parent.mkdir(parents=True)
     seen = {"client": "ana", "event": "revoked", "at_ms": 1250.0, "partitions": [["orders", 0]]}
     conversation.write_text(json.dumps(seen) + "\n")
-    write_report(folder)
+    write_report(Run.load(folder))
 
     with browser(tmp_path / "profile") as tab:
         tab.open((folder / "index.html").as_uri())
@@ -81,7 +83,7 @@ def test_a_red_client_cell_leads_to_its_first_mismatch_and_what_each_client_saw(
         lanes = str(tab.read("document.querySelector('table.lanes').textContent"))
         loaded = tab.read("document.title")
 
-    assert str(cell).endswith(f":target-{KAFKA_NAME}_{PYTHON}")
+    assert str(cell) == address(STATIC, target_anchor(f"{KAFKA_NAME}, {PYTHON}"))
     assert "ana was told revoked 2 instead of nothing" in reported
     assert "revoked orders-0" in lanes
     assert STATIC in str(loaded)

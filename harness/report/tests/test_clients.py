@@ -9,10 +9,12 @@ import pytest
 
 from harness.clients.report import write_conversations_beside, write_report
 from harness.invariants import AtFault
-from harness.report.model.clients import client_attention, client_matrix, client_reproduction
-from harness.report.model.matrix import code
-from harness.report.model.phrases import address
-from harness.report.site.run_site import clients_site_alone, render_site
+from harness.report.model.cause_groups import cause_groups
+from harness.report.model.clients import client_repetition
+from harness.report.model.matrix import code, laid_out
+from harness.report.model.phrases import address, first_difference_anchor, target_anchor
+from harness.report.model.run_data import Run
+from harness.report.site.run_site import site_of
 from harness.results.client_results import (
     CONVERSATION_FILE,
     ClientsFiles,
@@ -20,7 +22,7 @@ from harness.results.client_results import (
     first_remark,
     load_clients,
 )
-from harness.results.status import NEEDS_ATTENTION, ExitCode
+from harness.results.status import NEEDS_ATTENTION, ExitCode, status_of
 from harness.results.stored_data import ReportError, is_clients_folder
 from harness.tests.made_up_clients import (
     EAGER,
@@ -47,7 +49,8 @@ from harness.trace.schema import TraceError
 from harness.verdict import Confirmation, Outcome
 
 STATIC_TALKS = "talks-clients.static"
-ANCHOR = f"target-{KAFKA_NAME}_{PYTHON}"
+WITH_PYTHON = f"{KAFKA_NAME}, {PYTHON}"
+ANCHOR = target_anchor(WITH_PYTHON)
 
 
 def write_conversation(folder: Path, text: str) -> None:
@@ -66,7 +69,7 @@ def _both(tmp_path: Path) -> Path:
 
 
 def test_every_cell_leads_to_its_section_and_ids_are_unique(tmp_path: Path) -> None:
-    clients_site_alone(load_clients(red().write(tmp_path / "run")))
+    site_of(Run.load(red().write(tmp_path / "run")))
     views = {place: Page(html) for place, html in views_of(tmp_path / "run").items()}
 
     assert address(STATIC, ANCHOR) in views["#clients"].hrefs
@@ -80,10 +83,10 @@ def test_a_scripts_page_tells_steps_mismatches_differences_violations_and_how_to
     tmp_path: Path,
 ) -> None:
     folder = red().write(tmp_path / "run")
-    clients_site_alone(load_clients(folder))
+    site_of(Run.load(folder))
     page = Page(view_of(folder, STATIC))
 
-    assert f"first-difference-{KAFKA_NAME}_{PYTHON}" in page.ids
+    assert first_difference_anchor(WITH_PYTHON) in page.ids
     for reported in (
         "First mismatch against the script ana was told revoked 2 instead of nothing",
         "against the reference callbacks: ana: revoked, on the reference nothing",
@@ -100,7 +103,7 @@ def test_what_the_reference_answers_otherwise_in_a_replay_is_reported_where_it_i
 ) -> None:
     made = MadeUpClients(replay=[finding(EAGER, LIBRDKAFKA)])
     folder = made.write(tmp_path / "run")
-    clients_site_alone(load_clients(folder))
+    site_of(Run.load(folder))
     text = Page(view_of(folder, EAGER)).words
 
     where = "event 41, SyncGroup v5, ana, group main, error_code"
@@ -123,7 +126,7 @@ def test_whatever_was_sent_is_text_on_the_pages(tmp_path: Path) -> None:
     folder = made.write(tmp_path / "run")
     said = {"client": HOSTILE, "event": HOSTILE, "at_ms": 1200.5, "says": HOSTILE}
     write_conversation(folder, json.dumps(said) + "\n")
-    write_report(folder)
+    write_report(Run.load(folder))
 
     assert HOSTILE in Page(view_of(folder, STATIC)).words
     for view in ("clients", STATIC):
@@ -137,7 +140,7 @@ def test_only_a_newline_ends_a_line_and_one_that_is_torn_is_left_out(tmp_path: P
     folder = red().write(tmp_path / "run")
     line = json.dumps({"client": "ana", "event": "error", "at_ms": 1.0, "says": broken}, ensure_ascii=False)
     write_conversation(folder, f'{line}\n{{"client": "ana", "ev')
-    write_report(folder)
+    write_report(Run.load(folder))
 
     assert json.dumps(talks_of(folder, STATIC_TALKS)).count("one\\u2028two") == 1
 
@@ -147,7 +150,7 @@ def test_a_damaged_line_of_what_clients_said_is_named(tmp_path: Path) -> None:
     write_conversation(folder, '{"client": "ana"}\n{"event": 1}\n')
 
     with pytest.raises(TraceError, match=r"talk\.jsonl:2 is damaged"):
-        write_report(folder)
+        write_report(Run.load(folder))
 
 
 @pytest.mark.parametrize(
@@ -167,7 +170,7 @@ def test_a_fact_is_said_in_a_line(fact: object, says: str) -> None:
 
 
 def test_a_run_of_both_has_them_in_its_navigation_headline_junit_and_summary(both: Path) -> None:
-    index = Page(render_site(both).read_text())
+    index = Page(site_of(Run.load(both)).read_text())
     suites = {each.get("name"): each for each in junit_of(both)}
     summary = summary_of(both)
 
@@ -180,7 +183,7 @@ def test_a_run_of_both_has_them_in_its_navigation_headline_junit_and_summary(bot
     failure = of_python.find(".//failure")
     assert failure is not None
     assert f"repeat: kafka-conformance clients --target {KAFKA}" in str(failure.text)
-    assert "## Clients" in summary
+    assert f"| {WITH_PYTHON} | 1 / 2 |" in summary
     assert "ana was told revoked 2 instead of nothing" in summary
 
 
@@ -190,10 +193,10 @@ def test_red_clients_make_a_run_red_whose_scenarios_are_as_they_should_be(tmp_pa
     made.judgements = [replace(only)]
     made.differences = []
     run_dir = made.write(tmp_path / "run")
-    render_site(run_dir)
+    site_of(Run.load(run_dir))
     calm = Page(view_of(run_dir, "matrix")).words
     red().write(run_dir / "clients")
-    render_site(run_dir)
+    site_of(Run.load(run_dir))
     text = Page(view_of(run_dir, "matrix")).words
 
     assert "exit code 0 (expected)" in calm
@@ -216,7 +219,8 @@ def test_allure_has_a_result_for_each_script_library_and_target(both: Path) -> N
 
 def test_a_flaky_result_is_marked_as_one_in_the_matrix(tmp_path: Path) -> None:
     flaky = judgement(EAGER, PYTHON, Outcome.DIVERGES, confirmation=Confirmation.FLAKY)
-    (group,) = client_matrix(load_clients(MadeUpClients(judgements=[flaky]).write(tmp_path / "run")))
+    run = load_clients(MadeUpClients(judgements=[flaky]).write(tmp_path / "run"))
+    (group,) = laid_out(run.results, [WITH_PYTHON])
     (row,) = group.rows
 
     assert row.codes == row.worst == code("diverges", "flaky")
@@ -235,7 +239,7 @@ def test_a_line_that_repeats_a_script_is_of_that_run(tmp_path: Path) -> None:
         f"kafka-conformance clients --target {KAFKA} --client java:3.9.2 "
         f"--suites mine --expect known.toml --profile 3.9 {EAGER}"
     )
-    assert client_reproduction(run, run.results[0]) == line
+    assert client_repetition(made.command, run.results[0]) == line
 
 
 @pytest.mark.parametrize(
@@ -304,9 +308,9 @@ def test_the_worst_is_looked_at_first(tmp_path: Path) -> None:
         libraries=libraries,
     )
 
-    concerning = client_attention(load_clients(made.write(tmp_path / "run")))
+    concerning = cause_groups(Run.load(made.write(tmp_path / "run")))
 
-    order = [NEEDS_ATTENTION.index(each.result.status) for each in concerning]
+    order = [NEEDS_ATTENTION.index(status_of(each.first)) for each in concerning]
     assert order == sorted(order)
     assert len(order) == 3
 
@@ -337,7 +341,7 @@ def test_kinds_of_folders_are_kept_apart(both: Path, tmp_path: Path) -> None:
 
 
 def test_what_views_load_is_beside_them_also_where_nobody_tapped(both: Path) -> None:
-    render_site(both)
+    site_of(Run.load(both))
     write_conversations_beside(both)
     of_static, of_eager = (talks_of(both, name) for name in (STATIC_TALKS, "talks-clients.rebalance"))
 

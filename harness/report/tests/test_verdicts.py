@@ -61,12 +61,6 @@ def test_an_unexpected_difference_outweighs_indeterminate_and_stale_results() ->
     assert exit_code(results, FOOTER) is ExitCode.UNEXPECTED
 
 
-def test_indeterminate_results_are_let_pass_up_to_the_allowance() -> None:
-    results = [result("indeterminate", "unexpected")] * 2
-    assert exit_code(results, FOOTER, indeterminate_max=2) is ExitCode.EXPECTED
-    assert exit_code(results, FOOTER, indeterminate_max=1) is ExitCode.INDETERMINATE
-
-
 @pytest.mark.parametrize(
     ("ended", "code"),
     [

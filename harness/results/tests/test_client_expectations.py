@@ -1,6 +1,5 @@
 """Client scripts can be foreseen: from an expectation file to the exit code, JUnit, the page and `expect`."""
 
-import json
 import xml.etree.ElementTree as ET
 from datetime import date
 from pathlib import Path
@@ -9,13 +8,11 @@ import pytest
 from pydantic import ValidationError
 
 from harness.diff.expectations import Entry, SourcedEntry
-from harness.results.client_results import ClientsFiles, keep_expectations, load_clients
-from harness.results.status import ExitCode, ResultStatus
+from harness.results.client_results import keep_expectations, load_clients
+from harness.results.status import ExitCode, ResultStatus, status_of
 from harness.tests.in_process import CommandLine
 from harness.tests.made_up_clients import EAGER, KAFKA, LIBRDKAFKA, PYTHON, STATIC, MadeUpClients, red
 from harness.tests.site_reading import view_of
-from harness.trace.files import write_whole
-from harness.trace.plain_files import read_plain
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
@@ -59,14 +56,16 @@ def test_an_entry_is_of_scenarios_or_of_client_scripts() -> None:
 def test_what_was_foreseen_is_kept_beside_the_result_and_forgotten_with_its_entry(tmp_path: Path) -> None:
     folder = red().write(tmp_path / "run")
     sourced = SourcedEntry(entry=entry(), source="known.toml, entry 1")
-    (before,) = (each for each in load_clients(folder).results if each.status is ResultStatus.FAILED)
+    (before,) = (each for each in load_clients(folder).results if status_of(each) is ResultStatus.FAILED)
 
     run = keep_expectations(folder, [sourced], TODAY)
-    (known,) = (each for each in run.results if each.script_id == STATIC and each.library == PYTHON)
+    (known,) = (each for each in run.results if each.scenario_id == STATIC and each.library == PYTHON)
 
-    assert (known.status, known.link, run.exit_code) == (ResultStatus.KNOWN, "KIP-345", ExitCode.EXPECTED)
-    assert known.foreseen.startswith(f"{REASON} [step 2")
-    (again,) = (each for each in keep_expectations(folder, [], TODAY).results if each.status is before.status)
+    assert (status_of(known), known.link, run.exit_code) == (ResultStatus.KNOWN, "KIP-345", ExitCode.EXPECTED)
+    assert known.reason.startswith(f"{REASON} [step 2")
+    (again,) = (
+        each for each in keep_expectations(folder, [], TODAY).results if status_of(each) is status_of(before)
+    )
     assert again == before
 
 
@@ -75,19 +74,6 @@ def test_an_entry_whose_difference_does_not_show_makes_a_run_stale(tmp_path: Pat
     sourced = SourcedEntry(entry=entry(libraries=[PYTHON]), source="known.toml, entry 1")
 
     assert keep_expectations(folder, [sourced], TODAY).exit_code is ExitCode.STALE
-
-
-def test_results_that_were_kept_before_there_were_expectations_are_read(tmp_path: Path) -> None:
-    folder = red().write(tmp_path / "run")
-    judged = ClientsFiles(folder).judgement_json
-    stored = json.loads(read_plain(judged))
-    later = ("expectation", "foreseen", "link", "delta")
-    older = [{name: value for name, value in each.items() if name not in later} for each in stored]
-    write_whole(judged, json.dumps(older))
-
-    run = load_clients(folder)
-    assert [each.expectation for each in run.results if each.outcome == "diverges"] == ["unexpected"]
-    assert [each.expectation for each in run.results if each.outcome == "conforms"] == ["expected"] * 2
 
 
 @pytest.mark.slow
