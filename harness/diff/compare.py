@@ -22,7 +22,7 @@ from harness.diff.raw_difference import (
     ABSENT,
     Against,
     Leaf,
-    RawDifference,
+    difference_at,
     field_class,
     is_within,
     leaf_text,
@@ -40,7 +40,7 @@ from harness.trace.schema import parsed_json
 from harness.verdict import DifferenceClass
 
 
-def against_script(script: Script, events: Sequence[Event]) -> tuple[RawDifference, ...]:
+def against_script(script: Script, events: Sequence[Event]) -> tuple[Difference, ...]:
     """Return everything that differs from the script's expectations, in the order of events.
 
     Steps after the end of the trace are not judged; answers that are missing before it are.
@@ -48,7 +48,7 @@ def against_script(script: Script, events: Sequence[Event]) -> tuple[RawDifferen
     return (*_seen_in_events(script, events), *_holes(script, events))
 
 
-def _seen_in_events(script: Script, events: Sequence[Event]) -> Iterator[RawDifference]:
+def _seen_in_events(script: Script, events: Sequence[Event]) -> Iterator[Difference]:
     resolution = TraceResolution(script, events)
     answered_unasked: set[int] = set()
     for event in events:
@@ -61,7 +61,7 @@ def _seen_in_events(script: Script, events: Sequence[Event]) -> Iterator[RawDiff
         resolution.learn(event)
 
 
-def _seen(step: Step, event: Event, resolution: TraceResolution) -> Iterator[RawDifference]:
+def _seen(step: Step, event: Event, resolution: TraceResolution) -> Iterator[Difference]:
     match event.kind:
         case EventKind.RESPONSE:
             yield from _response_seen(step, event, resolution)
@@ -80,7 +80,7 @@ def _seen(step: Step, event: Event, resolution: TraceResolution) -> Iterator[Raw
             pass
 
 
-def _response_seen(step: Step, event: Event, resolution: TraceResolution) -> Iterator[RawDifference]:
+def _response_seen(step: Step, event: Event, resolution: TraceResolution) -> Iterator[Difference]:
     match step:
         case Receive():
             yield from _field_mismatches(event, resolution, step.fields, on_a_ladder=step.rung is not None)
@@ -105,7 +105,7 @@ def _response_seen(step: Step, event: Event, resolution: TraceResolution) -> Ite
         )
 
 
-def _nothing_seen(step: Step, event: Event) -> Iterator[RawDifference]:
+def _nothing_seen(step: Step, event: Event) -> Iterator[Difference]:
     if (event.note or "").startswith(BROKER_ENDED):
         yield _noted(event, DifferenceClass.LIVENESS, "a broker that goes on", BROKER_ENDED_WORDS)
         return
@@ -132,7 +132,7 @@ def _expected_words(step: Step) -> str | None:
 
 def _field_mismatches(
     event: Event, resolution: TraceResolution, expected: Mapping[str, Pattern], *, on_a_ladder: bool
-) -> Iterator[RawDifference]:
+) -> Iterator[Difference]:
     assert event.api is not None
     resolved = resolution.resolved(expected, event)
     arranged = resolution.arranged(resolved, api=event.api)
@@ -142,7 +142,7 @@ def _field_mismatches(
         presence_differs = mismatch.actual is MISSING or (mismatch.expected is None) != (
             mismatch.actual is None
         )
-        yield RawDifference.at(
+        yield difference_at(
             event,
             field_class(mismatch.path, presence_differs=presence_differs, on_a_ladder=on_a_ladder),
             field=mismatch.path,
@@ -153,13 +153,13 @@ def _field_mismatches(
         )
 
 
-def _late(step: Receive | Repeat, event: Event) -> Iterator[RawDifference]:
+def _late(step: Receive | Repeat, event: Event) -> Iterator[Difference]:
     if is_late(event):
         due = f"{kind_words(EventKind.RESPONSE)} within {step.within_ms} ms"
         yield _noted(event, DifferenceClass.TIMING, due, "a later answer")
 
 
-def _out_of_time(step: Receive, event: Event) -> Iterator[RawDifference]:
+def _out_of_time(step: Receive, event: Event) -> Iterator[Difference]:
     """Check an answer's time against its bounds. The measured time varies, so it is not reported."""
     took_ms = event.elapsed_ms
     if took_ms is None:
@@ -172,30 +172,22 @@ def _out_of_time(step: Receive, event: Event) -> Iterator[RawDifference]:
         yield _noted(event, DifferenceClass.TIMING, f"not after {bound}", f"later than {bound}")
 
 
-def _noted(event: Event, difference_class: DifferenceClass, expected: str, actual: str) -> RawDifference:
-    return RawDifference.at(
+def _noted(event: Event, difference_class: DifferenceClass, expected: str, actual: str) -> Difference:
+    return difference_at(
         event, difference_class, expected=expected, actual=actual, against=Against.EXPECTATION
     )
 
 
-def _holes(script: Script, events: Sequence[Event]) -> Iterator[RawDifference]:
+def _holes(script: Script, events: Sequence[Event]) -> Iterator[Difference]:
     """Find steps that the conversation passed without a record of the answer that they await."""
     answers = answers_by_step(events)
     last = max((event.step for event in events), default=-1)
     for index, step in enumerate(script.steps[: max(last, 0)]):
         if awaits(step) and index not in answers:
             spoken = _spoken(script, step)
-            yield RawDifference(
-                step=index,
-                event_sequence=-1,
-                api=spoken.api if spoken else None,
-                api_version=spoken.api_version if spoken else None,
-                against=Against.EXPECTATION,
-                difference_class=DifferenceClass.LIVENESS,
-                field=None,
-                expected=_expected_words(step) or "",
-                actual="nothing on record",
-            )
+            api, version = (None, None) if spoken is None else (spoken.api, spoken.api_version)
+            missing = replace(events[0], step=index, sequence=-1, api=api, api_version=version)
+            yield _noted(missing, DifferenceClass.LIVENESS, _expected_words(step) or "", "nothing on record")
 
 
 def _spoken(script: Script, step: Step) -> Send | Receive | Repeat | None:
@@ -230,7 +222,7 @@ class _Unequal:
     is_lenient: bool
 
 
-def against_reference(events: Sequence[Event], oracle_events: Sequence[Event]) -> tuple[RawDifference, ...]:
+def against_reference(events: Sequence[Event], oracle_events: Sequence[Event]) -> tuple[Difference, ...]:
     """Return all differences from the reference, up to the end of the shorter conversation."""
     return tuple(
         seen
@@ -240,14 +232,14 @@ def against_reference(events: Sequence[Event], oracle_events: Sequence[Event]) -
     )
 
 
-def _compared(event: Event, oracle_event: Event) -> Iterator[RawDifference]:
+def _compared(event: Event, oracle_event: Event) -> Iterator[Difference]:
     if event.kind != oracle_event.kind:
         expected, actual = kind_words(oracle_event.kind), kind_words(event.kind)
         kind = _kind_class(event.kind, oracle_event.kind)
-        yield RawDifference.at(event, kind, expected=expected, actual=actual)
+        yield difference_at(event, kind, expected=expected, actual=actual)
     elif event.kind == EventKind.RESPONSE and event.digest != oracle_event.digest:
         for found in _unequal(event.api, event.canonical, oracle_event.canonical, oracle_event.permitted):
-            yield RawDifference.at(
+            yield difference_at(
                 event,
                 found.difference_class,
                 field=found.path,
@@ -329,9 +321,9 @@ class Departures:
     """
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, int], tuple[Sequence[Event], tuple[RawDifference, ...]]] = {}
+        self._found: dict[tuple[str, int], tuple[Sequence[Event], tuple[Difference, ...]]] = {}
 
-    def of(self, script: Script, events: Sequence[Event]) -> tuple[RawDifference, ...]:
+    def of(self, script: Script, events: Sequence[Event]) -> tuple[Difference, ...]:
         """Return everything in which a conversation differs from its script's expectations."""
         key = (script.id, id(events))
         if key not in self._found:
@@ -377,20 +369,20 @@ def differences(
             for one in seen
         ]
     return tuple(
-        one.difference(events[0], ordinal=ordinal, is_consequence=follows)
+        replace(one, ordinal=ordinal, is_consequence=follows)
         for ordinal, (one, follows) in enumerate(ranked(without_consequences_of_waits(script, seen, events)))
     )
 
 
-def _is_tie(script: Script, one: RawDifference) -> bool:
+def _is_tie(script: Script, one: Difference) -> bool:
     """Return whether the reference chose otherwise where nothing but the order of a map decides."""
     step = script.steps[one.step]
-    if one.against is not Against.REFERENCE or one.field is None or not isinstance(step, Receive):
+    if one.against != Against.REFERENCE or one.field is None or not isinstance(step, Receive):
         return False
     return isinstance(step.fields.get(one.field), Tied)
 
 
-def _is_same(one: RawDifference, other: RawDifference) -> bool:
+def _is_same(one: Difference, other: Difference) -> bool:
     """Return whether two differences are about the same place of the same answer."""
     if one.step != other.step:
         return False

@@ -18,7 +18,7 @@ from typing import Final
 from harness.apis.descriptor import Access
 from harness.apis.table import descriptor
 from harness.diff.model import Difference, Judgement
-from harness.diff.raw_difference import RawDifference, of_any_count, unindexed
+from harness.diff.raw_difference import of_any_count, unindexed
 from harness.verdict import DifferenceClass, Outcome
 
 _NO_ANSWER: Final = frozenset((DifferenceClass.LIVENESS, DifferenceClass.ORDERING, DifferenceClass.ENCODING))
@@ -47,7 +47,7 @@ class Gravity(IntEnum):
     LENIENT = auto()
 
 
-def gravity(one: RawDifference | Difference) -> Gravity:
+def gravity(one: Difference) -> Gravity:
     """Return how much a difference matters to a client."""
     if one.is_lenient:
         return Gravity.LENIENT
@@ -60,7 +60,7 @@ def gravity(one: RawDifference | Difference) -> Gravity:
     return Gravity.STATE if _STATE.search(unindexed(one.field)) else Gravity.VALUE
 
 
-def ranked(seen: Sequence[RawDifference]) -> tuple[tuple[RawDifference, bool], ...]:
+def ranked(seen: Sequence[Difference]) -> tuple[tuple[Difference, bool], ...]:
     """Return differences with whether each follows from another: the finding first, then by step.
 
     The finding is the gravest one that does not follow from another; of several, the first.
@@ -113,14 +113,14 @@ def headed(
     ), ordered
 
 
-def _is_beside_error(one: RawDifference, errors: Mapping[int, Sequence[str]]) -> bool:
+def _is_beside_error(one: Difference, errors: Mapping[int, Sequence[str]]) -> bool:
     """Return whether a field stands in a structure whose error code differs too, or within one."""
     if one.field is None or one.difference_class in _ERRORS:
         return False
     return any(one.field.startswith(structure) for structure in errors.get(one.event_sequence, ()))
 
 
-def _counts_on(one: RawDifference, off_by: set[int]) -> bool:
+def _counts_on(one: Difference, off_by: set[int]) -> bool:
     """Return whether a group's counter is off by as much as one was before, which `off_by` remembers."""
     if one.field is None or not _COUNTER.fullmatch(one.field.rpartition(".")[2]):
         return False
@@ -133,7 +133,7 @@ def _counts_on(one: RawDifference, off_by: set[int]) -> bool:
     return follows
 
 
-def _changes_course(one: RawDifference) -> bool:
+def _changes_course(one: Difference) -> bool:
     if one.field is None:
         return one.difference_class in _NO_ANSWER
     is_accepted_by_one = (one.expected == _NONE) != (one.actual == _NONE)

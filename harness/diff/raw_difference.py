@@ -1,4 +1,4 @@
-"""Values by their paths, a difference before it is known whether it heads its scenario, and its cause.
+"""Values by their paths, a difference, and its cause.
 
 The cause is what differs, wherever it shows: the unit of everything that people read about differences. One
 fault of a coordinator shows in many scenarios, at many steps and in several versions of an API. So a cause
@@ -9,10 +9,9 @@ epochs, offsets, times) enters it as its relation to what was expected.
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import Final, Self, TypeAlias, TypeGuard
+from typing import Final, TypeAlias, TypeGuard
 
 from harness.diff.model import Difference
 from harness.trace.canonical import FieldValue, Json, canonical_json, field_name, is_prose
@@ -135,31 +134,14 @@ _NONE: Final = -1
 _ABSENT: Final = "absent"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cause:
-    """A difference without its place."""
-
-    api: str | None
-    difference_class: str
-    """A `harness.verdict.DifferenceClass`."""
-    field: str | None
-    """The end of the path, without indexes; None where the whole answer differs."""
-    expected: str
-    actual: str
-
-    def __str__(self) -> str:
-        """Return the cause in words."""
-        where = " ".join(part for part in (self.api, self.field) if part)
-        return f"{where or self.difference_class}: expected {self.expected}, got {self.actual}"
-
-
 @lru_cache(maxsize=1 << 14)
-def cause_of(api: str | None, difference_class: str, field: str | None, expected: str, actual: str) -> Cause:
-    """Return the cause of a difference, whose values are JSON, phrases or `absent`."""
+def cause_of(api: str | None, difference_class: str, field: str | None, expected: str, actual: str) -> str:
+    """Return the cause of a difference, whose values are JSON, phrases or `absent`, in words."""
     place = None if field is None else _place(unindexed(field))
     name = "" if place is None else place.rpartition(".")[2]
     due, came = _in_general(name, _value(expected), _value(actual))
-    return Cause(api=api, difference_class=difference_class, field=place, expected=due, actual=came)
+    where = " ".join(part for part in (api, place) if part)
+    return f"{where or difference_class}: expected {due}, got {came}"
 
 
 @lru_cache(maxsize=1 << 12)
@@ -276,95 +258,49 @@ class Against(StrEnum):
     REFERENCE = "reference"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RawDifference:
-    """One difference at one step. Its texts are canonical, so they are equal in every run."""
+def difference_at(
+    event: Event,
+    difference_class: DifferenceClass,
+    *,
+    expected: str,
+    actual: str,
+    field: str | None = None,
+    against: Against = Against.REFERENCE,
+    is_lenient: bool = False,
+) -> Difference:
+    """Return a difference in an event of the target, as if it were the only one of its conversation."""
+    return Difference(
+        run_id=event.run_id,
+        target=event.target,
+        scenario_id=event.scenario_id,
+        ordinal=0,
+        is_consequence=False,
+        against=against.value,
+        step=event.step,
+        api=event.api,
+        api_version=event.api_version,
+        difference_class=difference_class.value,
+        field=field,
+        expected=expected,
+        actual=actual,
+        signature=_signature(event, difference_class, field, expected, actual),
+        cause=cause_of(event.api, difference_class, field, expected, actual),
+        is_lenient=is_lenient,
+        event_sequence=event.sequence,
+    )
 
-    step: int
-    event_sequence: int
-    """Sequence number of the target's event; -1 where nothing was recorded. Not part of the signature."""
-    api: str | None
-    api_version: int | None
-    against: Against
-    difference_class: DifferenceClass
-    field: str | None
-    expected: str
-    actual: str
-    is_lenient: bool = False
-    """Whether no client reads what differs."""
 
-    @classmethod
-    def at(
-        cls,
-        event: Event,
-        difference_class: DifferenceClass,
-        *,
-        expected: str,
-        actual: str,
-        field: str | None = None,
-        against: Against = Against.REFERENCE,
-        is_lenient: bool = False,
-    ) -> Self:
-        """Return a difference in an event of the target."""
-        return cls(
-            step=event.step,
-            event_sequence=event.sequence,
-            api=event.api,
-            api_version=event.api_version,
-            against=against,
-            difference_class=difference_class,
-            field=field,
-            expected=expected,
-            actual=actual,
-            is_lenient=is_lenient,
-        )
+def _signature(
+    event: Event, difference_class: DifferenceClass, field: str | None, expected: str, actual: str
+) -> str:
+    """Return a hash that is equal in every run, on every machine and for every target.
 
-    @property
-    def cause(self) -> Cause:
-        """What differs, without its place."""
-        return cause_of(self.api, self.difference_class, self.field, self.expected, self.actual)
-
-    @property
-    def _is_prose(self) -> bool:
-        return self.field is not None and is_prose(field_name(self.field))
-
-    def signature(self, scenario_id: str) -> str:
-        """Return a hash that is equal in every run, on every machine and for every target.
-
-        It leaves out texts for people, which may contain anything: a time, an address, an id.
-        """
-        parts = (
-            scenario_id,
-            self.step,
-            self.api,
-            self.api_version,
-            self.difference_class.value,
-            self.field,
-            *(() if self._is_prose else (_without_prose(self.expected), _without_prose(self.actual))),
-        )
-        return hashlib.sha256(canonical_json(parts).encode()).hexdigest()[:_SIGNATURE_CHARACTERS]
-
-    def difference(self, event: Event, *, ordinal: int, is_consequence: bool) -> Difference:
-        """Return the difference as a record for the run, target and scenario of an event."""
-        return Difference(
-            run_id=event.run_id,
-            target=event.target,
-            scenario_id=event.scenario_id,
-            ordinal=ordinal,
-            is_consequence=is_consequence,
-            against=self.against.value,
-            step=self.step,
-            api=self.api,
-            api_version=self.api_version,
-            difference_class=self.difference_class.value,
-            field=self.field,
-            expected=self.expected,
-            actual=self.actual,
-            signature=self.signature(event.scenario_id),
-            cause=str(self.cause),
-            is_lenient=self.is_lenient,
-            event_sequence=self.event_sequence,
-        )
+    It leaves out texts for people, which may contain anything: a time, an address, an id.
+    """
+    place = (event.scenario_id, event.step, event.api, event.api_version, difference_class.value, field)
+    is_of_prose = field is not None and is_prose(field_name(field))
+    values = () if is_of_prose else (_without_prose(expected), _without_prose(actual))
+    return hashlib.sha256(canonical_json((*place, *values)).encode()).hexdigest()[:_SIGNATURE_CHARACTERS]
 
 
 def field_class(field: str, *, presence_differs: bool, on_a_ladder: bool = False) -> DifferenceClass:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from harness.diff.model import Difference
-from harness.diff.raw_difference import RawDifference, read_fields
+from harness.diff.raw_difference import read_fields
 from harness.scenario.script import Receive, Repeat, Script, SeeClosed, Step, step_text
 from harness.trace.events import LATE, Event, EventKind
 from harness.trace.schema import from_json
@@ -104,8 +104,8 @@ def _configured(script: Script) -> Iterator[int]:
 
 
 def without_consequences_of_waits(
-    script: Script, seen: Sequence[RawDifference], events: Sequence[Event]
-) -> Sequence[RawDifference]:
+    script: Script, seen: Sequence[Difference], events: Sequence[Event]
+) -> Sequence[Difference]:
     """Return differences without those that may only follow from the wait for a late answer."""
     over = timer_run_out(script, events)
     if over is None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from random import Random
 from typing import Final
 
-from harness.diff.raw_difference import Cause, RawDifference
+from harness.diff.model import Difference
 from harness.runner.applicable import OF_CONSUMER_GROUPS, has_consumer_groups
 from harness.runner.broker_actions import acts_on_broker
 from harness.runner.sharing import MEETING_SIZE_MAX
@@ -179,20 +179,20 @@ class Comparison:
         await asyncio.sleep(0)
         return await self.side.run(script, pace=pace, draws=draws)
 
-    async def quick_difference(self, script: Script, heard: Heard) -> RawDifference | None:
+    async def quick_difference(self, script: Script, heard: Heard) -> Difference | None:
         """Return the first difference that remains if the reference gets its requests as late as the target.
 
         Starvation of the machine is not considered, because that takes long.
         """
         return await self._first(self._quick, script, heard)
 
-    async def difference(self, script: Script, heard: Heard) -> RawDifference | None:
+    async def difference(self, script: Script, heard: Heard) -> Difference | None:
         """Return the first difference, if the machine was calm before it."""
         if await self.quick_difference(script, heard) is None:
             return None
         return await self._first(self._judged, script, heard)
 
-    async def _first(self, compare: Compare, script: Script, heard: Heard) -> RawDifference | None:
+    async def _first(self, compare: Compare, script: Script, heard: Heard) -> Difference | None:
         events, others = heard
         if answers(events) == answers(others):
             return None
@@ -206,7 +206,7 @@ class Comparison:
                 return None
         return found
 
-    async def _is_draw(self, script: Script, heard: Heard, found: RawDifference) -> bool:
+    async def _is_draw(self, script: Script, heard: Heard, found: Difference) -> bool:
         """Return whether one reference shows the same difference between runs with either target's ids."""
         assert self._against is not None
         ours = draws_of(heard[0], await self._topic_ids_of(self._target, script))
@@ -222,13 +222,13 @@ class Comparison:
             self._topic_ids[key] = await target.topic_ids(script)
         return self._topic_ids[key]
 
-    async def alone(self, script: Script) -> tuple[RawDifference | None, Heard]:
+    async def alone(self, script: Script) -> tuple[Difference | None, Heard]:
         """Run a script alone; return the first difference, and the events of both sides."""
         self.runs += 1
         heard = (await self.run([script]))[script.id]
         return await self.difference(script, heard), heard
 
-    async def first_of(self, scripts: Sequence[Script | None], cause: Cause) -> int | None:
+    async def first_of(self, scripts: Sequence[Script | None], cause: str) -> int | None:
         """Run scripts at once; return the index of the first that differs by a cause, or None."""
         said = [each for each in scripts if each is not None]
         self.runs += len(said)
@@ -241,16 +241,14 @@ class Comparison:
                 return index
         return None
 
-    async def reference_cause(self, script: Script) -> Cause | None:
+    async def reference_cause(self, script: Script) -> str | None:
         """Return the cause of the first difference between the references of both targets, or None."""
         assert self._other is not None
         other = self._explainer.side(self._other)
         found = first_difference(await self._asked(script), await other.run(script))
         return None if found is None else found.cause
 
-    async def explained(
-        self, script: Script, found: RawDifference, events: Sequence[Event]
-    ) -> tuple[str, ...]:
+    async def explained(self, script: Script, found: Difference, events: Sequence[Event]) -> tuple[str, ...]:
         """Return the behaviours that account for a difference."""
         if self._other is not None:
             if await self.reference_cause(script) != found.cause:
@@ -272,7 +270,7 @@ class Comparison:
         reported = await self._side_with((*self.switched, name)).run(script, pace=events, draws=draws)
         return broke_off(reported) is None and self._quick(script, events, reported) is None
 
-    async def like_target(self, script: Script, behaviours: tuple[str, ...], cause: Cause) -> Side | None:
+    async def like_target(self, script: Script, behaviours: tuple[str, ...], cause: str) -> Side | None:
         """Return a reference that answers a script as the target does; None if there is none."""
         if self._other is not None:
             other = self._explainer.side(self._other)

@@ -1,11 +1,13 @@
 """Find the first difference between two conversations of one script, and the behaviours that cause it."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from harness.diff.alignment import AnswerPosition, aligned
 from harness.diff.compare import against_reference
-from harness.diff.raw_difference import Against, RawDifference
+from harness.diff.model import Difference
+from harness.diff.raw_difference import difference_at
 from harness.orchestration.attributing import Attributor, Heard
 from harness.scenario.script import Script
 from harness.search.shrinking import minimal, one_by_one
@@ -68,7 +70,7 @@ def _unlike_steps(events: Sequence[Event], others: Sequence[Event]) -> frozenset
 
 def first_difference(
     events: Sequence[Event], others: Sequence[Event], *, of_one_release: bool = False
-) -> RawDifference | None:
+) -> Difference | None:
     """Return the first difference between two conversations; None if a client could not distinguish them.
 
     Args:
@@ -84,7 +86,7 @@ def first_difference(
 
 def _differences(
     events: Sequence[Event], others: Sequence[Event], *, of_one_release: bool = False
-) -> Sequence[RawDifference]:
+) -> Sequence[Difference]:
     if _traits(events) == _traits(others) and not (of_one_release and _permitted(events, others)):
         return ()
     found = [*against_reference(events, others), *_timing(events, others), *_failures(events, others)]
@@ -95,7 +97,7 @@ def _differences(
 
 def found_difference(
     events: Sequence[Event], others: Sequence[Event], *, of_one_release: bool = False
-) -> RawDifference | None:
+) -> Difference | None:
     """Return the first difference, or a failure that both references have alike, since none may fail.
 
     A failure of both tells nothing of a fault of one release.
@@ -121,10 +123,10 @@ def _traits(events: Sequence[Event]) -> list[tuple[object, ...]]:
     return [(each.step, each.kind, each.digest, each.elapsed_ms) for each in events]
 
 
-def _timing(events: Sequence[Event], others: Sequence[Event]) -> list[RawDifference]:
+def _timing(events: Sequence[Event], others: Sequence[Event]) -> list[Difference]:
     """Return the equal answers that came at different times, which in virtual time is not by chance."""
     return [
-        RawDifference.at(
+        difference_at(
             event,
             DifferenceClass.TIMING,
             expected=f"after {other.elapsed_ms:g} ms",
@@ -137,10 +139,10 @@ def _timing(events: Sequence[Event], others: Sequence[Event]) -> list[RawDiffere
     ]
 
 
-def _permitted(events: Sequence[Event], others: Sequence[Event]) -> list[RawDifference]:
+def _permitted(events: Sequence[Event], others: Sequence[Event]) -> list[Difference]:
     """Return the answers to which the two sides permit different values."""
     return [
-        RawDifference.at(
+        difference_at(
             event,
             DifferenceClass.FIELD_VALUE,
             expected=f"permitted: {other.permitted}",
@@ -159,7 +161,7 @@ def _both_answered(events: Sequence[Event], others: Sequence[Event]) -> Iterator
             yield event, other
 
 
-def _failures(events: Sequence[Event], others: Sequence[Event]) -> list[RawDifference]:
+def _failures(events: Sequence[Event], others: Sequence[Event]) -> list[Difference]:
     """Return a difference if only one reference failed, or both failed differently."""
     ours, theirs = _failure(events), _failure(others)
     failed = ours or theirs
@@ -168,18 +170,9 @@ def _failures(events: Sequence[Event], others: Sequence[Event]) -> list[RawDiffe
     return [_failed(failed, expected=_failure_text(theirs), actual=_failure_text(ours))]
 
 
-def _failed(event: Event, *, expected: str, actual: str) -> RawDifference:
-    return RawDifference(
-        step=event.step,
-        event_sequence=-1,
-        api=event.api,
-        api_version=None,
-        against=Against.REFERENCE,
-        difference_class=DifferenceClass.LIVENESS,
-        field=None,
-        expected=expected,
-        actual=actual,
-    )
+def _failed(event: Event, *, expected: str, actual: str) -> Difference:
+    nowhere = replace(event, sequence=-1, api_version=None)
+    return difference_at(nowhere, DifferenceClass.LIVENESS, expected=expected, actual=actual)
 
 
 def _failure(events: Sequence[Event]) -> Event | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from harness.diff.raw_difference import Cause, RawDifference
+from harness.diff.model import Difference
 from harness.scenario.errors import ScenarioError
 from harness.scenario.script import Script
 from harness.search.corpus import Corpus
@@ -58,7 +58,7 @@ class Order:
 class Cluster:
     """Differences of one cause, with the shortest conversation that shows it."""
 
-    difference: RawDifference
+    difference: Difference
     behaviours: tuple[str, ...]
     """The behaviours that account for the differences, if any do."""
     candidate: Candidate
@@ -126,7 +126,7 @@ class Hunt:
         self._explainer = Explainer()
         self._switched: tuple[str, ...] = ()
         self._versions: Mapping[str, Sequence[int]] = {}
-        self._by_cause: dict[Cause, list[Cluster]] = {}
+        self._by_cause: dict[str, list[Cluster]] = {}
         self._steering = Steering(order.corpus)
         self.harvest = Harvest()
 
@@ -153,7 +153,7 @@ class Hunt:
                 break
         return harvest
 
-    async def _compared(self, made: Made) -> RawDifference | None:
+    async def _compared(self, made: Made) -> Difference | None:
         """Return the first difference if it is new; if it is known, count it."""
         if not made.has_failed and await self._other.answers_alike(made.script, made.tape):
             if self._switched and not await self._plain.answers_alike(made.script, made.tape):
@@ -181,7 +181,7 @@ class Hunt:
                 break
 
     async def _would_go(
-        self, known: RawDifference | None, cluster: Cluster, script: Script, events: Sequence[Event]
+        self, known: Difference | None, cluster: Cluster, script: Script, events: Sequence[Event]
     ) -> bool:
         """Return whether switching a cluster's behaviours removes a difference."""
         order = self._order
@@ -189,7 +189,7 @@ class Hunt:
         reported = found_difference(await self._explainer.side(switched).run(script), events)
         return reported != known
 
-    async def _look_into(self, made: Made, difference: RawDifference, seed: str) -> Cluster:
+    async def _look_into(self, made: Made, difference: Difference, seed: str) -> Cluster:
         cause = difference.cause
 
         async def still(candidate: Candidate) -> bool:
@@ -221,7 +221,7 @@ class Hunt:
         self._avoid(cluster, cause)
         return cluster
 
-    async def _is_mixture(self, script: Script, difference: RawDifference) -> bool:
+    async def _is_mixture(self, script: Script, difference: Difference) -> bool:
         """Return whether only the reference with switched behaviours, which matches no release, fails."""
         if not (self._switched and is_failure(difference.actual)):
             return False
@@ -235,13 +235,13 @@ class Hunt:
         """Return whether both sides, without switched behaviours, answer a script differently."""
         return self._found(await self._plain.run(script), await self._other.run(script)) is not None
 
-    async def _difference(self, script: Script) -> RawDifference | None:
+    async def _difference(self, script: Script) -> Difference | None:
         return self._found(await self._walked.run(script), await self._other.run(script))
 
-    def _found(self, events: Sequence[Event], others: Sequence[Event]) -> RawDifference | None:
+    def _found(self, events: Sequence[Event], others: Sequence[Event]) -> Difference | None:
         return found_difference(events, others, of_one_release=self._order.is_of_one_release)
 
-    def _avoid(self, cluster: Cluster, cause: Cause) -> None:
+    def _avoid(self, cluster: Cluster, cause: str) -> None:
         kept = self.harvest.mixtures if cluster.is_mixture else self.harvest.clusters
         kept.append(cluster)
         self._by_cause.setdefault(cause, []).append(cluster)

@@ -7,18 +7,17 @@ from typing import Final
 from harness.diff.compare import against_reference
 from harness.diff.judge import TargetInfo, judge
 from harness.diff.model import Difference
-from harness.diff.raw_difference import Against, RawDifference
 from harness.scenario.script import Script
 from harness.search.moves import ALL_SHEETS
 from harness.trace.events import ANSWER_KINDS, Event, EventKind
-from harness.verdict import DifferenceClass, Outcome
+from harness.verdict import Outcome
 
 _UNBOUND: Final = "no answer brought "
 _UNANSWERED: Final = "no answer brought a value that a later request names"
 _BROKEN_OFF = (EventKind.ABANDONED, EventKind.HARNESS_ERROR, EventKind.NOT_APPLICABLE)
 Answer = tuple[int, str, str | None]
 """The step at which an answer came, its kind, and the digest of its content."""
-Compare = Callable[[Script, Sequence[Event], Sequence[Event]], RawDifference | None]
+Compare = Callable[[Script, Sequence[Event], Sequence[Event]], Difference | None]
 """Returns the first difference of a target's conversation from the one that it is compared with."""
 
 
@@ -51,7 +50,7 @@ def as_run_judges(target: str, profile: str, *, in_calm: bool) -> Compare:
     """
     info = TargetInfo(run_id="search", target=target, spec=target, profile=profile, oracle="the reference")
 
-    def compare(script: Script, events: Sequence[Event], others: Sequence[Event]) -> RawDifference | None:
+    def compare(script: Script, events: Sequence[Event], others: Sequence[Event]) -> Difference | None:
         if answers(events) == answers(others):
             return None
         judged = judge(replace(script, actors=ALL_SHEETS), info, events, others)
@@ -59,30 +58,15 @@ def as_run_judges(target: str, profile: str, *, in_calm: bool) -> Compare:
             return None
         # A made script expects answers at another pace, so the reference itself may differ from it.
         found = (each for each in judged.differences if _at(each.step, events) != _at(each.step, others))
-        return next(map(_raw, found), None)
+        return next(found, None)
 
     return compare
 
 
-def between_targets(script: Script, events: Sequence[Event], others: Sequence[Event]) -> RawDifference | None:
+def between_targets(script: Script, events: Sequence[Event], others: Sequence[Event]) -> Difference | None:
     """Return the first difference between two targets; neither of them counts as right."""
     del script
     if answers(events) == answers(others) or broke_off(events) or broke_off(others):
         return None
     found = [each for each in against_reference(events, others) if not each.is_lenient]
     return min(found, key=lambda each: each.step, default=None)
-
-
-def _raw(difference: Difference) -> RawDifference:
-    return RawDifference(
-        step=difference.step,
-        event_sequence=difference.event_sequence,
-        api=difference.api,
-        api_version=difference.api_version,
-        against=Against(difference.against),
-        difference_class=DifferenceClass(difference.difference_class),
-        field=difference.field,
-        expected=difference.expected,
-        actual=difference.actual,
-        is_lenient=difference.is_lenient,
-    )

@@ -86,4 +86,4 @@ def title(cluster: Cluster) -> str:
 
 def _place(cluster: Cluster) -> str:
     found = cluster.difference
-    return f"{found.api}: {found.field or found.difference_class.value}"
+    return f"{found.api}: {found.field or found.difference_class}"

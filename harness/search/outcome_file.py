@@ -7,7 +7,7 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from harness.diff.raw_difference import Cause, RawDifference
+from harness.diff.model import Difference
 from harness.search.corpus import Kept, kept_from_json, kept_to_json
 from harness.search.coverage import Pair
 from harness.search.hunt import Cluster, Harvest, scripted
@@ -42,7 +42,7 @@ class SearchOutcome:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _StoredCluster:
     candidate: Mapping[str, object]
-    difference: RawDifference
+    difference: Difference
     behaviours: tuple[str, ...]
     seed: str
     after_steps: int
@@ -61,7 +61,7 @@ class _Stored:
     pairs: tuple[Pair, ...]
     branches: int
     comparing_s: float
-    flaky: tuple[tuple[Cause, int], ...]
+    flaky: tuple[tuple[str, int], ...]
     broken_off: Mapping[str, int]
     lost: str | None
     attempt: int

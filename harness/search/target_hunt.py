@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from harness.diff.raw_difference import Cause
 from harness.runner.broker_actions import acts_on_broker
 from harness.scenario.script import Script
 from harness.search.comparison import Comparison, Heard
@@ -92,7 +91,7 @@ class BrokerOrder:
 class Losses:
     """The differences and conversations that a search on a target could not use."""
 
-    flaky: dict[Cause, int] = field(default_factory=dict)
+    flaky: dict[str, int] = field(default_factory=dict)
     """How many differences could not be reproduced alone, by cause."""
     broken_off: dict[str, int] = field(default_factory=dict)
     """How many conversations did not come to their end, by reason."""
@@ -135,7 +134,7 @@ class TargetHunt:
         self._rounds = RoundsAhead(Steering(order.corpus))
         self._begun = 0
         """How many conversations were ordered."""
-        self._by_cause: dict[Cause, Cluster] = {}
+        self._by_cause: dict[str, Cluster] = {}
         self._traces: dict[int, Heard] = {}
         """The events of both sides in the shortest conversation, by cluster number."""
 
@@ -200,10 +199,10 @@ class TargetHunt:
 
     async def _new(
         self, made: Mapping[str, Made], heard: Mapping[str, Heard]
-    ) -> Mapping[Cause, tuple[Made, str]]:
+    ) -> Mapping[str, tuple[Made, str]]:
         """Return a conversation and its seed for each new cause; count conversations with known causes."""
-        new: dict[Cause, tuple[Made, str]] = {}
-        judged = Counter[Cause]()
+        new: dict[str, tuple[Made, str]] = {}
+        judged = Counter[str]()
         for seed, each in made.items():
             answered = heard[each.script.id]
             found = await self._comparison.quick_difference(each.script, answered)
@@ -238,9 +237,9 @@ class TargetHunt:
         if made and not ended and not any(acts_on_broker(each.script) for each in made):
             self.losses.lost = self.losses.lost or "no conversation of a round came to its end"
 
-    async def _look_into(self, made: Made, cause: Cause, seed: str) -> bool:
+    async def _look_into(self, made: Made, cause: str, seed: str) -> bool:
         """Reproduce a difference, report it, and shrink it; return whether it could be reproduced."""
-        self._progress(f"looking into {_place(cause)}: {cause.actual[:60]} (seed {seed})")
+        self._progress(f"looking into {cause} (seed {seed})")
         again = [await self._comparison.alone(made.script) for _ in range(_SHOWN_AGAIN)]
         found, heard = again[-1]
         if found is None or any(each is None or each.cause != cause for each, _ in again):
@@ -265,7 +264,7 @@ class TargetHunt:
             self._comparison.switch(cluster.behaviours)
         return True
 
-    async def _look_for_origin(self, made: Mapping[str, Made], cause: Cause) -> bool:
+    async def _look_for_origin(self, made: Mapping[str, Made], cause: str) -> bool:
         """Look into the conversation that costs all those of a round their log; return whether one does.
 
         Args:
@@ -287,7 +286,7 @@ class TargetHunt:
         seed, *others = await minimal([*made], one_by_one(shows))
         return not others and await self._look_into(made[seed], cause, seed)
 
-    async def _shrink(self, cluster: Cluster, cause: Cause) -> None:
+    async def _shrink(self, cluster: Cluster, cause: str) -> None:
         """Shrink a cluster's conversation; keep the longer one if the shorter one shows no difference."""
         other = await self._comparison.like_target(cluster.script, cluster.behaviours, cause)
         if other is not None:
@@ -297,7 +296,7 @@ class TargetHunt:
         candidate = await shrunk(cluster.candidate, self._first_on_targets(cause))
         await self._takes(cluster, candidate, cause)
 
-    async def _takes(self, cluster: Cluster, candidate: Candidate, cause: Cause) -> bool:
+    async def _takes(self, cluster: Cluster, candidate: Candidate, cause: str) -> bool:
         """Give a cluster another conversation if it shows the difference when run alone on the target."""
         script = scripted(candidate)
         assert script is not None, "what is shrunk can be said"
@@ -311,7 +310,7 @@ class TargetHunt:
         self._tell(self.harvest, cluster)
         return True
 
-    async def _virtually(self, cluster: Cluster, cause: Cause, other: Side) -> Candidate:
+    async def _virtually(self, cluster: Cluster, cause: str, other: Side) -> Candidate:
         """Shrink in virtual time, with a reference that answers as the target does."""
         side = self._comparison.side
 
@@ -325,7 +324,7 @@ class TargetHunt:
 
         return await shrunk(cluster.candidate, one_by_one(still))
 
-    def _first_on_targets(self, cause: Cause) -> FirstOf[Candidate]:
+    def _first_on_targets(self, cause: str) -> FirstOf[Candidate]:
         """Return a function that finds the first candidate that still shows a cause, trying many at once."""
         until_s = time.monotonic() + _SHRINKING_S
 
@@ -348,14 +347,9 @@ class TargetHunt:
         return self._traces[self.harvest.clusters.index(cluster)]
 
 
-def _place(cause: Cause) -> str:
-    return f"{cause.api}, {cause.field or cause.difference_class}"
-
-
-def flaky_line(cause: Cause, count: int) -> str:
+def flaky_line(cause: str, count: int) -> str:
     """Return a line about differences that could not be reproduced alone."""
-    values = f"{cause.actual[:60]} for {cause.expected[:60]}"
-    return f"{count} times not shown again alone: {_place(cause)}: {values}"
+    return f"{count} times not shown again alone: {cause}"
 
 
 def _numbered(number: int, candidate: Candidate) -> Script | None:

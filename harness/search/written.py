@@ -171,7 +171,7 @@ def source_of(cluster: Cluster) -> str:
 def claim_of(cluster: Cluster) -> str:
     """Return a sentence about what differs."""
     found = cluster.difference
-    what = found.field or found.difference_class.value
+    what = found.field or found.difference_class
     return f"The answer to {found.api} v{found.api_version} differs here: {what}."
 
 

@@ -1,35 +1,28 @@
 """Which difference heads a result, what follows from it, and which differences have one cause."""
 
+from dataclasses import replace
+
 import pytest
 
 from harness.diff.gravity import headed, ranked
-from harness.diff.raw_difference import Against, Cause, RawDifference, cause_of, field_class
+from harness.diff.model import Difference
+from harness.diff.raw_difference import cause_of, difference_at, field_class
+from harness.tests.made_events import ANSWER
 from harness.tests.report_run import JAVA, difference, judgement
 from harness.verdict import DifferenceClass
 
 
-def made(
-    step: int, field: str | None, expected: str, actual: str, *, api: str = "Heartbeat"
-) -> RawDifference:
+def made(step: int, field: str | None, expected: str, actual: str, *, api: str = "Heartbeat") -> Difference:
     presence_differs = "absent" in (expected, actual)
     kind = (
         DifferenceClass.LIVENESS if field is None else field_class(field, presence_differs=presence_differs)
     )
-    return RawDifference(
-        step=step,
-        event_sequence=step,
-        api=api,
-        api_version=4,
-        against=Against.REFERENCE,
-        difference_class=kind,
-        field=field,
-        expected=expected,
-        actual=actual,
-        is_lenient=field == "error_message",
-    )
+    event = replace(ANSWER, step=step, sequence=step, api=api, api_version=4)
+    is_lenient = field == "error_message"
+    return difference_at(event, kind, field=field, expected=expected, actual=actual, is_lenient=is_lenient)
 
 
-def in_join(field: str | None, expected: str, actual: str) -> Cause:
+def in_join(field: str | None, expected: str, actual: str) -> str:
     return cause_of("JoinGroup", "field value", field, expected, actual)
 
 
@@ -59,7 +52,7 @@ LATER = made(7, "error_code", '"NONE"', '"UNKNOWN_MEMBER_ID"')
     ],
 )
 def test_the_gravest_difference_that_follows_from_no_other_heads_a_result(
-    seen: tuple[RawDifference, ...], finding: RawDifference, following: tuple[RawDifference, ...]
+    seen: tuple[Difference, ...], finding: Difference, following: tuple[Difference, ...]
 ) -> None:
     found = ranked(seen)
     assert found[0] == (finding, False)
@@ -120,4 +113,4 @@ def test_what_is_not_the_same_has_another_cause(
 
 def test_a_cause_is_a_sentence() -> None:
     cause = in_join("members[1].member_id", '"member:ana"', '"member:bob"')
-    assert str(cause) == "JoinGroup members[].member_id: expected a member id, got another member id"
+    assert cause == "JoinGroup members[].member_id: expected a member id, got another member id"

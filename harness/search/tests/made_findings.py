@@ -2,26 +2,25 @@
 
 import importlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from harness.diff.raw_difference import Against, RawDifference
+from harness.diff.raw_difference import difference_at
 from harness.scenario.registry import record_each, scenario_functions
 from harness.scenario.script import Script
 from harness.search.written import Written, write
 from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import VariantTarget
+from harness.tests.made_events import ANSWER
 from harness.verdict import DifferenceClass
 
-DIFFERENCE: Final = RawDifference(
-    step=1,
-    event_sequence=-1,
-    api="ListGroups",
-    api_version=3,
-    against=Against.REFERENCE,
-    difference_class=DifferenceClass.FIELD_VALUE,
+_ANSWER: Final = replace(ANSWER, step=1, sequence=-1, api="ListGroups", api_version=3)
+DIFFERENCE: Final = difference_at(
+    _ANSWER,
+    DifferenceClass.FIELD_VALUE,
     field="error_code",
     expected='"NONE"',
     actual='"NOT_COORDINATOR"',

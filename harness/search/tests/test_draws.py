@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.diff.raw_difference import RawDifference
+from harness.diff.model import Difference
 from harness.scenario.script import Script
 from harness.search.comparison import Comparison
 from harness.search.differences import first_difference
@@ -71,7 +71,7 @@ def _reference(draws: Draws | None = None, profile: str = "4.4") -> VariantTarge
 
 async def _found(
     folder: Path, target: VariantTarget, against: VariantTarget | None, script: Script = _SCRIPT
-) -> RawDifference | None:
+) -> Difference | None:
     driven = DrivenTarget(target, run_id="test", logs=folder / "ours", jobs=1)
     other = None
     if against is not None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from harness.diff.raw_difference import Cause, RawDifference
+from harness.diff.model import Difference
 from harness.scenario.script import Script
 from harness.search.comparison import Comparison, Heard
 from harness.search.driven import DrivenTarget
@@ -251,7 +251,7 @@ class _CostlyTogether:
         self._is_spoilt = any(each.script.id == self._costly for each in made)
         return {each.script.id: ((), ()) for each in made}
 
-    async def quick_difference(self, _script: Script, _heard: Heard) -> RawDifference | None:
+    async def quick_difference(self, _script: Script, _heard: Heard) -> Difference | None:
         return _DIFFERENCE if self._is_spoilt else None
 
 
@@ -267,7 +267,7 @@ def test_a_conversation_that_costs_others_their_log_is_looked_for(
     hunt = TargetHunt(order, lambda *_: None, lambda _: None)
     found: list[str] = []
 
-    async def look_into(_made: Made, _cause: Cause, seed: str) -> bool:
+    async def look_into(_made: Made, _cause: str, seed: str) -> bool:
         found.append(seed)
         return True
 

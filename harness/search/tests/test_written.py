@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import pytest
 
-from harness.diff.raw_difference import RawDifference
+from harness.diff.model import Difference
 from harness.scenario.messages import OWN
 from harness.scenario.script import Receive, Script
 from harness.scenario.values import GroupRef
@@ -28,7 +28,7 @@ from harness.trace.events import Event, EventKind
 
 def _recorded(
     moves: Sequence[Move],
-    difference: RawDifference,
+    difference: Difference,
     monkeypatch: pytest.MonkeyPatch,
     folder: Path,
     *,
