@@ -11,19 +11,24 @@ import typer
 
 from harness.cli.errors import ends_with_exit_code
 from harness.clients.known_ids import known_ids
-from harness.diff.expectations import Entry, ExpectationError, covered_by, covered_file
+from harness.diff.expectations import (
+    Entry,
+    ExpectationError,
+    SourcedEntry,
+    covered_by,
+    covered_file,
+    load_expectations,
+)
 from harness.diff.judge import TargetInfo
 from harness.diff.target_pattern import named_target
 from harness.gate.decision import plain
 from harness.gate.evaluate import JudgedRun, judge_whole
 from harness.gate.expectation_care import (
-    LocatedEntry,
     Outworn,
     Proposal,
     applying,
     covered_text,
     lint,
-    located_entries,
     outworn,
     proposals,
     superseded,
@@ -33,7 +38,6 @@ from harness.orchestration.plan import PlanError, expectation_files, parse_targe
 from harness.results.status import ExitCode
 from harness.suggestions import close_to
 from harness.trace.files import LATEST, write_whole
-from harness.verdict import Outcome
 
 expect = typer.Typer(
     help="Check, add and remove expectation entries (known differences).", no_args_is_help=True
@@ -99,15 +103,13 @@ def update(
         # What one run made expected needs no entry for the next.
         paths = expectation_files(suites, [*further[:-1], *(path for path in further[-1:] if path.exists())])
         home = _home(paths, further)
-        entries = located_entries(paths)
+        entries = load_expectations(paths)
         run = _judged(run_folder, entries)
-        found = proposals(
-            run.checked, run.infos, entries, scenarios=scenarios or [], targets=target or [], home=home
-        )
+        found = proposals(run, entries, scenarios=scenarios or [], targets=target or [], home=home)
         written = [
             each for each in found if _foresee(each, home, reason=reason, link=link, further=extra, yes=yes)
         ]
-        _remove(superseded(run.checked, run.infos, entries, written), yes=yes)
+        _remove(superseded(run, entries, written), yes=yes)
         found_count, written_count = found_count + len(found), written_count + len(written)
     if not found_count:
         raise PlanError("no unexpected result is among those; `kafka-conformance gate` shows them")
@@ -140,10 +142,11 @@ def _foresee(
     kept = old if proposal.cause is not None else None
     reported = reason or (kept.reason if kept else _asked("reason", old.reason if old else None))
     linked = link or (kept.link if kept else _asked(_LINK, old.link if old else None))
-    _refuse_faulty(proposal, reported, linked, further)
+    given = {"reason": reported, "link": linked, **further}
+    _refuse_faulty(proposal.values(given))
     path = home if proposal.changes is None else proposal.changes.path
     before = _text(path)
-    after = proposal.applied_to(before, reason=reported, link=linked, further=further)
+    after = proposal.applied_to(before, given)
     changes = {path: (before, after)}
     if proposal.cause is not None:
         beside = covered_file(path)
@@ -157,7 +160,7 @@ def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
-def _remove(entries: Sequence[LocatedEntry], *, yes: bool) -> None:
+def _remove(entries: Sequence[SourcedEntry], *, yes: bool) -> None:
     """Remove entries that others took the place of."""
     for path in dict.fromkeys(one.path for one in entries if _is_own(one.path)):
         gone = {one.index for one in entries if one.path == path}
@@ -165,24 +168,10 @@ def _remove(entries: Sequence[LocatedEntry], *, yes: bool) -> None:
         _written({path: (before, without_entries(before, gone))}, yes=yes)
 
 
-def _refuse_faulty(proposal: Proposal, reason: str, link: str, further: dict[str, str]) -> None:
+def _refuse_faulty(values: Mapping[str, object]) -> None:
     """Refuse an entry that the next run would refuse, before anything is written."""
-    # Of a cause, the first result may be an indeterminate one.
-    outcome = proposal.judgement.outcome if proposal.cause is None else Outcome.DIVERGES.value
     try:
-        Entry.model_validate(
-            {
-                "scenario": proposal.scenario,
-                "targets": list(proposal.specs),
-                "cause": proposal.cause,
-                "beside": list(proposal.beside),
-                "outcome": outcome,
-                "libraries": None if proposal.library is None else [proposal.library],
-                "reason": reason,
-                "link": link,
-                **further,
-            }
-        )
+        Entry.model_validate(values)
     except ValueError as error:
         lines = [line.strip() for line in str(error).splitlines()]
         raise ExpectationError(f"such an entry would be refused: {' '.join(lines[1:3])}") from error
@@ -239,19 +228,19 @@ def prune(
 
     From entries with a cause, take the scenarios that conform now.
     """
-    entries = located_entries(expectation_files(suites, expect or []))
+    entries = load_expectations(expectation_files(suites, expect or []))
     opened = [_judged(path, entries) for path in runs or [_NEWEST]]
-    found = outworn([(run.checked, run.infos) for run in opened], entries, known_ids(suites), _today())
+    found = outworn(opened, entries, known_ids(suites), _today())
     for one in found:
-        typer.echo(f"{one.entry.source}: {one.entry.entry.scenario}: {one.why}")
+        typer.echo(f"{one.entry.place}: {one.entry.entry.scenario}: {one.why}")
     if not found:
         typer.echo(f"every entry about the {len(opened)} run(s) still applies")
     for path, gone in _by_file(found).items():
         before, beside = _text(path), covered_file(path)
         after = without_entries(before, {one.entry.index for one in gone if not one.left})
-        left = {one.entry.source: one.left for one in gone}
+        left = {one.entry.place: one.left for one in gone}
         covered = {
-            cause: ids & left.get(one.source, ids)
+            cause: ids & left.get(one.place, ids)
             for one in entries
             if one.path == path
             for cause, ids in one.covered.items()
@@ -286,7 +275,7 @@ def why(
     if scenario not in catalogue:
         hint = close_to(scenario, catalogue, otherwise="`kafka-conformance list` shows all of them")
         raise PlanError(f"there is no scenario {scenario!r}; {hint}")
-    entries = located_entries(expectation_files(suites, expect or []))
+    entries = load_expectations(expectation_files(suites, expect or []))
     run = None if run_folder is None else _judged(run_folder, entries)
     name, info = _info(target, client, run)
     judged = () if run is None else run.checked.judgements
@@ -296,11 +285,11 @@ def why(
         for cause in judgement.causes:
             typer.echo(f"cause: {plain(cause)}")
     found = applying(entries, scenario, info, judgement, _today())
-    for one in found:
-        verdict = "applies" if not one.obstacles else f"does not apply: {'; '.join(one.obstacles)}"
-        typer.echo(f"{one.entry.source}: {verdict}")
-        typer.echo(f"    {one.entry.entry.reason} ({one.entry.entry.link})")
-        for cause in one.entry.entry.causes:
+    for one, obstacles in found:
+        verdict = "applies" if not obstacles else f"does not apply: {'; '.join(obstacles)}"
+        typer.echo(f"{one.place}: {verdict}")
+        typer.echo(f"    {one.entry.reason} ({one.entry.link})")
+        for cause in one.entry.causes:
             typer.echo(f"    cause: {plain(cause)}")
     typer.echo(f"{len(entries) - len(found)} of {len(entries)} entries speak of other scenarios")
     return ExitCode.EXPECTED
@@ -324,5 +313,5 @@ def _info(target: str, library: str | None, run: JudgedRun | None) -> tuple[str,
     return parsed.name, info
 
 
-def _judged(path: Path, entries: tuple[LocatedEntry, ...]) -> JudgedRun:
+def _judged(path: Path, entries: tuple[SourcedEntry, ...]) -> JudgedRun:
     return judge_whole(path, entries, _today())

@@ -174,10 +174,21 @@ class SourcedEntry:
     """An entry and its place in a file."""
 
     entry: Entry
-    source: str
-    """File and number of the entry, e.g. `known.toml, entry 3`."""
+    path: Path
+    index: int
+    """The entry's number in its file, from 0."""
     covered: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """By each of its causes, the ids of the scenarios that an entry covers."""
+
+    @property
+    def source(self) -> str:
+        """File and number of the entry, e.g. `known.toml, entry 3`."""
+        return f"{self.path.name}, entry {self.index + 1}"
+
+    @property
+    def place(self) -> str:
+        """Its source with the whole path, which is unique."""
+        return f"{self.path}, entry {self.index + 1}"
 
     @property
     def scenarios(self) -> frozenset[str]:
@@ -225,9 +236,18 @@ def load_expectations(paths: Sequence[Path]) -> tuple[SourcedEntry, ...]:
     """Read expectation files.
 
     Raises:
-        ExpectationError: a file is missing or not TOML, or entries are wrong; lists all faults of a file.
+        ExpectationError: a file is missing or not TOML, or entries are wrong; lists the faults of all files.
     """
-    return tuple(entry for path in paths for entry in _load(path))
+    faults: list[str] = []
+    entries: list[SourcedEntry] = []
+    for path in paths:
+        try:
+            entries += _load(path)
+        except ExpectationError as error:
+            faults.append(str(error))
+    if faults:
+        raise ExpectationError("\n".join(faults))
+    return tuple(entries)
 
 
 def check_scenarios(entries: Sequence[SourcedEntry], catalogue: Sequence[str]) -> None:
@@ -425,14 +445,13 @@ def _entries(path: Path, tables: list[object]) -> tuple[SourcedEntry, ...]:
     covered = covered_by(path)
     causes: set[str] = set()
     for number, table in enumerate(tables, start=1):
-        source = f"{path.name}, entry {number}"
         try:
             entry = Entry.model_validate(table)
         except ValidationError as error:
             faults += [f"{path}, entry {number}, {_fault(one)}" for one in error.errors()]
             continue
         ids = {cause: frozenset(covered.get(cause, ())) for cause in entry.causes}
-        entries.append(SourcedEntry(entry=entry, source=source, covered=ids))
+        entries.append(SourcedEntry(entry=entry, path=path, index=number - 1, covered=ids))
         twins = sorted(causes.intersection(entry.causes))
         if twins or (entry.causes and not any(ids.values())):
             wrong = (

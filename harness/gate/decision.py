@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Final, TypeAlias
 
-import tomlkit
-
 from harness.diff.check import CheckedRun
 from harness.diff.expectations import SourcedEntry
 from harness.diff.judge import TargetInfo
@@ -465,22 +463,7 @@ def entry_to_paste(judgement: Judgement, info: TargetInfo) -> str:
     is_race = judgement.confirmation == Confirmation.FLAKY
     if judgement.causes and info.library is None and not is_race:
         return shlex.join((*UPDATE, judgement.scenario_id, "--target", info.spec))
-    return entry_text(judgement, [info.spec], library=info.library)
-
-
-def cause_text(
-    cause: str, beside: Sequence[str], scenario: str, targets: Sequence[str], given: Mapping[str, str]
-) -> str:
-    """Return a TOML entry for causes; `given` has the reason, the link and other keys."""
-    table = tomlkit.table()
-    table.add("cause", cause)
-    if beside:
-        listed = tomlkit.array()
-        listed.extend(beside)
-        table.add("beside", listed.multiline(multiline=True))
-    for key, value in {"scenario": scenario, "targets": list(targets), **given}.items():
-        table.add(key, value)
-    return f"[[expect]]\n{table.as_string()}"
+    return entry_text(judgement, [info.spec], info.library)
 
 
 def plain(text: str) -> str:

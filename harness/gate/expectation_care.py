@@ -25,7 +25,6 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT
 
-from harness.diff.check import CheckedRun
 from harness.diff.expectations import (
     Entry,
     ExpectationError,
@@ -37,8 +36,8 @@ from harness.diff.expectations import (
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
 from harness.diff.target_pattern import matches_target
-from harness.gate.decision import cause_text
-from harness.report.model.phrases import entry_text
+from harness.gate.evaluate import JudgedRun
+from harness.report.model.phrases import entry_toml, entry_values
 from harness.results.status import ResultStatus, status_of
 from harness.trace.events import TARGET_LOST
 from harness.verdict import Outcome
@@ -48,44 +47,6 @@ _ENTRY: Final = re.compile(r"\s*\[\[\s*expect\s*\]\]\s*(#.*)?")
 
 class EditError(Exception):
     """A file cannot be changed as requested; the message says why, and what to do by hand."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocatedEntry(SourcedEntry):
-    """An entry and its exact place in a file; its source is unique across files."""
-
-    path: Path
-    index: int
-    """The entry's number in its file, from 0."""
-
-
-def located_entries(paths: Sequence[Path]) -> tuple[LocatedEntry, ...]:
-    """Read expectation files.
-
-    Raises:
-        ExpectationError: a file is wrong; the message has the faults of all files.
-    """
-    faults: list[str] = []
-    found: list[LocatedEntry] = []
-    for path in paths:
-        try:
-            sourced = load_expectations([path])
-        except ExpectationError as error:
-            faults.append(str(error))
-            continue
-        found += [
-            LocatedEntry(
-                entry=one.entry,
-                source=f"{path}, entry {index + 1}",
-                covered=one.covered,
-                path=path,
-                index=index,
-            )
-            for index, one in enumerate(sourced)
-        ]
-    if faults:
-        raise ExpectationError("\n".join(faults))
-    return tuple(found)
 
 
 def without_entries(text: str, indexes: Collection[int]) -> str:
@@ -111,7 +72,7 @@ def without_entries(text: str, indexes: Collection[int]) -> str:
     return _verified(kept.rstrip("\n") + "\n" if kept.strip() else kept, wanted)
 
 
-def with_values(text: str, index: int, values: Mapping[str, str | list[str]]) -> str:
+def with_values(text: str, index: int, values: Mapping[str, object]) -> str:
     """Change or add values of an entry.
 
     Raises:
@@ -206,28 +167,19 @@ class Linted:
 class Outworn:
     """An entry that can be removed, or scenarios that it need not cover, and why."""
 
-    entry: LocatedEntry
+    entry: SourcedEntry
     why: str
     left: frozenset[str] = frozenset()
     """The scenarios that the entry still covers; empty if it goes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Applies:
-    """Whether an entry applies to a scenario on a target."""
-
-    entry: LocatedEntry
-    obstacles: tuple[str, ...]
-    """Why the entry does not apply; empty if it does."""
-
-
 def lint(paths: Sequence[Path], catalogue: frozenset[str], today: date) -> Linted:
     """Check files for what a run would refuse, for duplicate entries, and for expired entries."""
     faults: list[str] = []
-    entries: list[LocatedEntry] = []
+    entries: list[SourcedEntry] = []
     for path in paths:
         try:
-            entries += located_entries([path])
+            entries += load_expectations([path])
         except ExpectationError as error:
             faults += str(error).splitlines()
     try:
@@ -235,23 +187,23 @@ def lint(paths: Sequence[Path], catalogue: frozenset[str], today: date) -> Linte
     except ExpectationError as error:
         faults += str(error).splitlines()
     faults += [
-        f"{one.source}, field 'cause': covers {scenario_id!r}, which is no scenario; "
+        f"{one.place}, field 'cause': covers {scenario_id!r}, which is no scenario; "
         "`kafka-conformance expect prune` takes it out"
         for one in entries
         for scenario_id in sorted(one.scenarios - catalogue)
     ]
     faults += _twins(entries)
     expired = tuple(
-        f"{one.source}: {one.entry.scenario} expired on {one.entry.expires}"
+        f"{one.place}: {one.entry.scenario} expired on {one.entry.expires}"
         for one in entries
         if one.entry.has_expired(today)
     )
     return Linted(entry_count=len(entries), faults=tuple(faults), expired=expired)
 
 
-def _twins(entries: Iterable[LocatedEntry]) -> Iterator[str]:
+def _twins(entries: Iterable[SourcedEntry]) -> Iterator[str]:
     """Yield a message for each duplicate entry."""
-    alike: dict[tuple[object, ...], list[LocatedEntry]] = defaultdict(list)
+    alike: dict[tuple[object, ...], list[SourcedEntry]] = defaultdict(list)
     for one in entries:
         entry = one.entry
         libraries = tuple(sorted(entry.libraries or ()))
@@ -260,19 +212,19 @@ def _twins(entries: Iterable[LocatedEntry]) -> Iterator[str]:
             alike[*place, entry.outcome, entry.signature].append(one)
     for first, *others in alike.values():
         for other in others:
-            yield f"{other.source}: says the same as {first.source}; remove one of them"
+            yield f"{other.place}: says the same as {first.place}; remove one of them"
 
 
 def outworn(
-    runs: Sequence[tuple[CheckedRun, Mapping[str, TargetInfo]]],
-    entries: Sequence[LocatedEntry],
+    runs: Sequence[JudgedRun],
+    entries: Sequence[SourcedEntry],
     catalogue: frozenset[str],
     today: date,
 ) -> tuple[Outworn, ...]:
     """Return the entries that have expired, and those that matched no result that they apply to.
 
     Args:
-        runs: each run, judged with the entries, and its targets.
+        runs: the runs, judged with the entries.
         entries: the entries of all files.
         catalogue: the ids of all scenarios.
         today: the date by which entries expire.
@@ -282,13 +234,9 @@ def outworn(
     return tuple(each for each in found if each is not None)
 
 
-def _outworn_cause(
-    one: LocatedEntry,
-    runs: Sequence[tuple[CheckedRun, Mapping[str, TargetInfo]]],
-    catalogue: frozenset[str],
-) -> Outworn | None:
+def _outworn_cause(one: SourcedEntry, runs: Sequence[JudgedRun], catalogue: frozenset[str]) -> Outworn | None:
     """Return what an entry need not cover: what conforms wherever it ran in the runs, or exists no more."""
-    results = [(each, infos) for checked, infos in runs for each in checked.judgements]
+    results = [(each, run.infos) for run in runs for each in run.checked.judgements]
     covered = one.scenarios
     gone = covered - catalogue | one.mended(results)
     if not gone:
@@ -298,20 +246,12 @@ def _outworn_cause(
     return Outworn(entry=one, why=why, left=left)
 
 
-def _outworn(
-    one: LocatedEntry, runs: Sequence[tuple[CheckedRun, Mapping[str, TargetInfo]]], today: date
-) -> str:
+def _outworn(one: SourcedEntry, runs: Sequence[JudgedRun], today: date) -> str:
     if one.entry.has_expired(today):
         return f"expired on {one.entry.expires}"
     if one.entry.may_stay_away(today):
         return ""
-    concerned = [
-        judgement
-        for checked, infos in runs
-        for judgement in checked.judgements
-        if judgement.outcome != Outcome.NOT_APPLICABLE
-        and one.concerns(judgement.scenario_id, infos[judgement.target])
-    ]
+    concerned = [each for run in runs for each in _concerned(one, run)]
     unclear = any(
         judgement.outcome in (Outcome.INDETERMINATE, Outcome.HARNESS_ERROR)
         and one.entry.outcome != judgement.outcome
@@ -323,14 +263,23 @@ def _outworn(
     return f"stale: none of {len(concerned)} {results} that it speaks of is as it says"
 
 
+def _concerned(one: SourcedEntry, run: JudgedRun) -> Sequence[Judgement]:
+    """Return the results of what ran that an entry speaks of."""
+    return [
+        each
+        for each in run.checked.judgements
+        if each.outcome != Outcome.NOT_APPLICABLE and one.concerns(each.scenario_id, run.infos[each.target])
+    ]
+
+
 def applying(
-    entries: Iterable[LocatedEntry],
+    entries: Iterable[SourcedEntry],
     scenario_id: str,
     info: TargetInfo,
     judgement: Judgement | None,
     today: date,
-) -> tuple[Applies, ...]:
-    """Return, for every entry that names a scenario, whether it applies to it on a target, or why not.
+) -> Sequence[tuple[SourcedEntry, Sequence[str]]]:
+    """Return each entry that names a scenario, with the reasons why it does not apply to it on a target.
 
     Args:
         entries: the entries of all files.
@@ -339,14 +288,14 @@ def applying(
         judgement: its result in a run, if a run was given.
         today: the date by which entries expire.
     """
-    return tuple(
-        Applies(entry=one, obstacles=tuple(_obstacles(one, scenario_id, info, judgement, today)))
+    return [
+        (one, tuple(_obstacles(one, scenario_id, info, judgement, today)))
         for one in entries
         if _speaks_of(one, scenario_id, judgement)
-    )
+    ]
 
 
-def _speaks_of(one: LocatedEntry, scenario_id: str, judgement: Judgement | None) -> bool:
+def _speaks_of(one: SourcedEntry, scenario_id: str, judgement: Judgement | None) -> bool:
     """Return whether an entry names a scenario; one with a cause covers it, or has a cause of its result."""
     is_named = one.entry.cause is None or scenario_id in one.scenarios
     is_seen = judgement is not None and not set(one.entry.causes).isdisjoint(judgement.causes)
@@ -354,7 +303,7 @@ def _speaks_of(one: LocatedEntry, scenario_id: str, judgement: Judgement | None)
 
 
 def _obstacles(
-    one: LocatedEntry, scenario_id: str, info: TargetInfo, judgement: Judgement | None, today: date
+    one: SourcedEntry, scenario_id: str, info: TargetInfo, judgement: Judgement | None, today: date
 ) -> Iterator[str]:
     entry = one.entry
     if entry.cause is not None and scenario_id not in one.scenarios:
@@ -384,7 +333,7 @@ class Proposal:
     """The targets, those of the entry to change included."""
     library: str | None
     """The library that a client script was run with; None for a scenario."""
-    changes: LocatedEntry | None
+    changes: SourcedEntry | None
     """The entry to change: an outdated one, or that of the same cause; None for a new entry."""
     cause: str | None = None
     covered: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -393,7 +342,7 @@ class Proposal:
     @property
     def says(self) -> str:
         """The proposal in one line."""
-        where = "a new entry" if self.changes is None else f"changes {self.changes.source}"
+        where = "a new entry" if self.changes is None else f"changes {self.changes.place}"
         targets = ", ".join(self.specs)
         if self.cause is not None:
             count, more = len(self._scenarios), len(self.covered) - 1
@@ -416,35 +365,29 @@ class Proposal:
     def _scenarios(self) -> frozenset[str]:
         return frozenset().union(*self.covered.values())
 
-    def applied_to(self, text: str, *, reason: str, link: str, further: Mapping[str, str]) -> str:
+    def values(self, given: Mapping[str, str]) -> dict[str, object]:
+        """Return the values of the whole entry; `given` has the reason, the link and other keys."""
+        if self.cause is None:
+            return {**entry_values(self.judgement, self.specs, self.library), **given}
+        beside = {"beside": list(self.beside)} if self.beside else {}
+        place = {"scenario": self.scenario, "targets": list(self.specs)}
+        return {"cause": self.cause, **beside, **place, **given}
+
+    def applied_to(self, text: str, given: Mapping[str, str]) -> str:
         """Return a file's text with the proposal in it.
 
         Raises:
             EditError: the file cannot be changed safely.
         """
-        given = {"reason": reason, "link": link, **further}
-        if self.changes is None and self.cause is not None:
-            return with_entry(text, cause_text(self.cause, self.beside, self.scenario, self.specs, given))
+        values = self.values(given)
         if self.changes is None:
-            entry = entry_text(
-                self.judgement,
-                self.specs,
-                library=self.library,
-                reason=reason,
-                link=link,
-                further=further,
-            )
-            return with_entry(text, entry)
-        if self.cause is not None:
-            pattern = self.changes.entry.scenario
-            is_wide = all(matches_scenario(pattern, each) for each in self._scenarios)
-            scenario = pattern if is_wide else self.scenario
-            place: dict[str, str | list[str]] = {"scenario": scenario, "targets": list(self.specs)}
-            return with_values(text, self.changes.index, {**place, **given})
-        values: dict[str, str | list[str]] = {"outcome": self.judgement.outcome, **given}
-        if self.judgement.signature:
-            values["signature"] = self.judgement.signature
-        return with_values(text, self.changes.index, values)
+            return with_entry(text, entry_toml(values))
+        changed = ("outcome", "signature") if self.cause is None else ("scenario", "targets")
+        new = {key: values[key] for key in (*changed, *given) if key in values}
+        pattern = self.changes.entry.scenario
+        if self.cause is not None and all(matches_scenario(pattern, each) for each in self._scenarios):
+            new["scenario"] = pattern
+        return with_values(text, self.changes.index, new)
 
 
 def narrowest(scenario_ids: Iterable[str]) -> str:
@@ -460,9 +403,8 @@ def narrowest(scenario_ids: Iterable[str]) -> str:
 
 
 def proposals(
-    checked: CheckedRun,
-    infos: Mapping[str, TargetInfo],
-    entries: Sequence[LocatedEntry],
+    run: JudgedRun,
+    entries: Sequence[SourcedEntry],
     *,
     scenarios: Sequence[str],
     targets: Sequence[str],
@@ -471,8 +413,7 @@ def proposals(
     """Return the entries that would make the unexpected results of chosen scenarios and targets expected.
 
     Args:
-        checked: the run, judged with the entries.
-        infos: the run's targets.
+        run: the run, judged with the entries.
         entries: the current entries of the files.
         scenarios: patterns; if empty, all are chosen.
         targets: patterns; if empty, all are chosen.
@@ -480,7 +421,8 @@ def proposals(
     """
     groups: dict[tuple[str, str | None, str, str | None], list[Judgement]] = {}
     by_cause: dict[str, list[Judgement]] = {}
-    for each in checked.judgements:
+    infos = run.infos
+    for each in run.checked.judgements:
         if not _is_chosen(each, infos[each.target], scenarios, targets):
             continue
         if is_by_cause(each):
@@ -494,25 +436,18 @@ def proposals(
             _of_causes(causes, by_cause, infos, old)
             for old, causes in _in_entries(by_cause, [one for one in entries if one.path == home])
         ),
-        *(_proposal(alike, checked.judgements, infos, entries) for alike in groups.values()),
+        *(_proposal(alike, run, entries) for alike in groups.values()),
     )
 
 
 def superseded(
-    checked: CheckedRun,
-    infos: Mapping[str, TargetInfo],
-    entries: Sequence[LocatedEntry],
-    found: Sequence[Proposal],
-) -> tuple[LocatedEntry, ...]:
+    run: JudgedRun, entries: Sequence[SourcedEntry], found: Sequence[Proposal]
+) -> tuple[SourcedEntry, ...]:
     """Return entries that foresaw another difference of scenarios which entries with a cause cover now."""
     covered = frozenset().union(*(ids for each in found for ids in each.covered.values()))
 
-    def is_superseded(one: LocatedEntry) -> bool:
-        concerned = [
-            each
-            for each in checked.judgements
-            if each.outcome != Outcome.NOT_APPLICABLE and one.concerns(each.scenario_id, infos[each.target])
-        ]
+    def is_superseded(one: SourcedEntry) -> bool:
+        concerned = _concerned(one, run)
         is_spent = all(is_by_cause(each) and not one.entry.foresaw(each) for each in concerned)
         return bool(concerned) and is_spent
 
@@ -537,7 +472,7 @@ def _is_chosen(
     )
 
 
-def _uncovered(judgement: Judgement, info: TargetInfo, entries: Sequence[LocatedEntry]) -> Iterator[str]:
+def _uncovered(judgement: Judgement, info: TargetInfo, entries: Sequence[SourcedEntry]) -> Iterator[str]:
     """Yield the causes of a result for which no entry covers it."""
     known = {
         cause
@@ -550,8 +485,8 @@ def _uncovered(judgement: Judgement, info: TargetInfo, entries: Sequence[Located
 
 
 def _in_entries(
-    by_cause: Mapping[str, Sequence[Judgement]], entries: Sequence[LocatedEntry]
-) -> Iterator[tuple[LocatedEntry | None, Sequence[str]]]:
+    by_cause: Mapping[str, Sequence[Judgement]], entries: Sequence[SourcedEntry]
+) -> Iterator[tuple[SourcedEntry | None, Sequence[str]]]:
     """Yield the causes that share an entry, the widest first, with the entry if there is one already."""
     known = {cause: one for one in entries for cause in one.entry.causes}
     for one in entries:
@@ -570,7 +505,7 @@ def _of_causes(
     causes: Sequence[str],
     by_cause: Mapping[str, Sequence[Judgement]],
     infos: Mapping[str, TargetInfo],
-    old: LocatedEntry | None,
+    old: SourcedEntry | None,
 ) -> Proposal:
     results = [each for cause in causes for each in by_cause[cause]]
     targets = [] if old is None else old.entry.targets
@@ -590,37 +525,19 @@ def _of_causes(
     )
 
 
-def _proposal(
-    alike: Sequence[Judgement],
-    judgements: Iterable[Judgement],
-    infos: Mapping[str, TargetInfo],
-    entries: Sequence[LocatedEntry],
-) -> Proposal:
+def _proposal(alike: Sequence[Judgement], run: JudgedRun, entries: Sequence[SourcedEntry]) -> Proposal:
     first = alike[0]
-    ran = [
-        each
-        for each in judgements
-        if each.scenario_id == first.scenario_id and each.outcome != Outcome.NOT_APPLICABLE
-    ]
     return Proposal(
         judgement=first,
-        specs=tuple(dict.fromkeys(infos[each.target].spec for each in alike)),
-        library=infos[first.target].library,
-        changes=next((one for one in entries if _is_outdated(one, alike, ran, infos)), None),
+        specs=tuple(dict.fromkeys(run.infos[each.target].spec for each in alike)),
+        library=run.infos[first.target].library,
+        changes=next((one for one in entries if _is_outdated(one, alike, run)), None),
     )
 
 
-def _is_outdated(
-    one: LocatedEntry,
-    alike: Sequence[Judgement],
-    ran: Sequence[Judgement],
-    infos: Mapping[str, TargetInfo],
-) -> bool:
+def _is_outdated(one: SourcedEntry, alike: Sequence[Judgement], run: JudgedRun) -> bool:
     """Return whether an entry applies to these results alone, so that changing it affects no others."""
-    concerned = [each for each in ran if one.concerns(each.scenario_id, infos[each.target])]
-    return (
-        one.entry.cause is None
-        and one.entry.scenario == alike[0].scenario_id
-        and bool(concerned)
-        and {each.target for each in concerned} == {each.target for each in alike}
-    )
+    if one.entry.cause is not None or one.entry.scenario != alike[0].scenario_id:
+        return False
+    concerned = {each.target for each in _concerned(one, run)}
+    return bool(concerned) and concerned == {each.target for each in alike}

@@ -1,6 +1,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
 import pytest
 
@@ -112,7 +113,7 @@ EXCUSING = Entry(
 )
 
 
-@pytest.mark.parametrize("entries", [(), (SourcedEntry(entry=EXCUSING, source="known.toml, entry 1"),)])
+@pytest.mark.parametrize("entries", [(), (SourcedEntry(entry=EXCUSING, path=Path("known.toml"), index=0),)])
 def test_a_reference_that_departs_from_a_script_is_a_harness_error_that_no_entry_excuses(
     entries: Sequence[SourcedEntry],
 ) -> None:

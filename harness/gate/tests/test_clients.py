@@ -148,7 +148,7 @@ ENTRY = Entry(
 
 
 def foreseeing(**changes: object) -> tuple[SourcedEntry, ...]:
-    return (SourcedEntry(entry=ENTRY.model_copy(update=changes), source="known.toml, entry 1"),)
+    return (SourcedEntry(entry=ENTRY.model_copy(update=changes), path=Path("known.toml"), index=0),)
 
 
 def test_what_an_entry_foresees_of_a_script_is_known_and_not_red(run: ClientsRun) -> None:
@@ -189,7 +189,7 @@ def test_an_entry_to_paste_names_the_library(run: ClientsRun) -> None:
 
     assert (table["scenario"], table["libraries"], table["targets"]) == (STATIC, [PYTHON], [KAFKA])
     whole = Entry.model_validate({**table, "reason": "It is a race.", "link": "KAFKA-1"})
-    assert decided(run, entries=(SourcedEntry(entry=whole, source="known.toml, entry 1"),)).is_green
+    assert decided(run, entries=(SourcedEntry(entry=whole, path=Path("known.toml"), index=0),)).is_green
 
 
 @pytest.mark.usefixtures("suites")

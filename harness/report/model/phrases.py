@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import tomlkit
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from tomlkit.items import Array
 
 from harness.diff.model import Difference, Judgement
 from harness.diff.target_pattern import is_reference
@@ -439,37 +440,38 @@ def shortened(value: str, length_max: int = VALUE_LENGTH_MAX) -> str:
     return f"{value[:length_max]}… ({len(value)} characters)"
 
 
-def entry_text(
-    judgement: Judgement,
-    targets: Sequence[str],
-    *,
-    library: str | None = None,
-    reason: str = "",
-    link: str = "",
-    further: Mapping[str, str] | None = None,
-) -> str:
-    """Return a TOML entry that makes a result expected; it is refused until it has reason and link.
+def entry_text(judgement: Judgement, targets: Sequence[str], library: str | None = None) -> str:
+    """Return a TOML entry that makes a result expected; it is refused until it has reason and link."""
+    return entry_toml({**entry_values(judgement, targets, library), "reason": "", "link": ""})
+
+
+def entry_values(judgement: Judgement, targets: Sequence[str], library: str | None) -> dict[str, object]:
+    """Return the values of an entry that makes a result expected.
 
     Args:
         judgement: the result.
         targets: patterns of the targets that have it.
         library: the library of a client script; None for a scenario.
-        reason: why it is expected.
-        link: where that is said.
-        further: other keys.
     """
-    table = tomlkit.table()
-    table.add("scenario", judgement.scenario_id)
-    table.add("targets", list(targets))
+    values: dict[str, object] = {"scenario": judgement.scenario_id, "targets": list(targets)}
     if library is not None:
-        table.add("libraries", [library])
-    table.add("outcome", judgement.outcome)
+        values["libraries"] = [library]
+    values["outcome"] = judgement.outcome
     if judgement.signature:
-        table.add("signature", judgement.signature)
+        values["signature"] = judgement.signature
         if judgement.confirmation == Confirmation.FLAKY:
-            table.add("sometimes", True)  # noqa: FBT003 - a value, not a flag
-    for key, value in {"reason": reason, "link": link, **(further or {})}.items():
-        table.add(key, value)
+            values["sometimes"] = True
+    return values
+
+
+def entry_toml(values: Mapping[str, object]) -> str:
+    """Return the values of an entry as TOML."""
+    table = tomlkit.table()
+    for key, value in values.items():
+        item = tomlkit.item(value)
+        if isinstance(item, Array):
+            item.multiline(multiline=key == "beside")
+        table.add(key, item)
     return f"[[expect]]\n{table.as_string()}"
 
 

@@ -55,7 +55,7 @@ def test_an_entry_is_of_scenarios_or_of_client_scripts() -> None:
 
 def test_what_was_foreseen_is_kept_beside_the_result_and_forgotten_with_its_entry(tmp_path: Path) -> None:
     folder = red().write(tmp_path / "run")
-    sourced = SourcedEntry(entry=entry(), source="known.toml, entry 1")
+    sourced = SourcedEntry(entry=entry(), path=Path("known.toml"), index=0)
     (before,) = (each for each in load_clients(folder).results if status_of(each) is ResultStatus.FAILED)
 
     run = keep_expectations(folder, [sourced], TODAY)
@@ -71,7 +71,7 @@ def test_what_was_foreseen_is_kept_beside_the_result_and_forgotten_with_its_entr
 
 def test_an_entry_whose_difference_does_not_show_makes_a_run_stale(tmp_path: Path) -> None:
     folder = MadeUpClients().write(tmp_path / "run")
-    sourced = SourcedEntry(entry=entry(libraries=[PYTHON]), source="known.toml, entry 1")
+    sourced = SourcedEntry(entry=entry(libraries=[PYTHON]), path=Path("known.toml"), index=0)
 
     assert keep_expectations(folder, [sourced], TODAY).exit_code is ExitCode.STALE
 
