@@ -62,6 +62,8 @@ STARVED_ATTEMPTS: Final = 6
 """Likewise, where the machine was to blame each time: such attempts decide nothing."""
 _LONG_MS: Final = 6_000
 """How long a scenario takes that others do not wait for: longer than for an answer that does not come."""
+_AROUND_S: Final = 2.0
+"""About how long it takes to set a broker up for scenarios, and to delete what they made."""
 _FEW: Final = machine().jobs(per_core=2)
 """How many scenarios leave the machine calm. A broker that runs anyway is set up once for all of them."""
 _SECOND: Final = 2
@@ -71,7 +73,7 @@ SHARE: Final = 0.2
 LEAST_S: Final = 20.0
 """The least time that attempts may take, in seconds, unless the user sets another limit.
 
-The first attempts for all causes are always made, and take of this time.
+The first attempts for all causes take of this time. On brokers that the run starts they are always made.
 """
 
 
@@ -157,7 +159,7 @@ class Rerun:
         accused = self._accused(judged, checked)
         if not accused:
             return judged, True
-        why = f"the {time_s:.0f} s for it had passed"
+        why = f"the {time_s:.0f} s for it do not suffice"
         is_whole = True
         until_s = _now_s() + time_s
         try:
@@ -175,11 +177,12 @@ class Rerun:
     async def _confirm_lane(
         self, lane: Sequence[Accused], accused: Sequence[Accused], until_s: float
     ) -> None:
-        """Run the results of a lane again, round after round, until none is due or the time has passed."""
-        await self._run_batches(_by_target(_due(lane, accused)))
+        """Run the results of a lane again, round after round, until none is due that can be in time."""
+        await self._run_batches(_by_target(_timely(_due(lane, accused), until_s, first=True)))
         self._say_confirmed(accused)
-        while due := [each for each in _due(lane, accused) if each.target.name not in self._lost]:
-            if not await self._run_batches(tuple(_few_at_once(due)), until_s):
+        while due := _timely(_due(lane, accused), until_s):
+            left = [each for each in due if each.target.name not in self._lost]
+            if not left or not await self._run_batches(tuple(_few_at_once(left)), until_s):
                 break
             self._say_confirmed(accused)
 
@@ -271,29 +274,28 @@ class Rerun:
         return script if settings is None else fitted(script, settings)
 
     async def _run_batches(self, batches: Sequence[Sequence[Accused]], until_s: float = inf) -> bool:
-        """Run each batch once more that will have ended in time; return whether that is all."""
+        """Run each batch once more; return whether there was time for all."""
         counts = Counter((each.target.name, each.try_count + 1) for batch in batches for each in batch)
         targets = {each.target.name: each.target for batch in batches for each in batch}
         watchers = {key: self._begin(targets[key[0]], key[1], count) for key, count in counts.items()}
-        is_whole = True
         for batch in batches:
             target, number = batch[0].target, batch[0].try_count + 1
             if target.name in self._lost:
                 continue
-            if _now_s() + _lasts_s(batch) >= until_s:
-                is_whole = False
-                continue
+            timely = _timely(batch, until_s)
+            if not timely:
+                return False
             recorded: list[Event] = []
             try:
-                scripts = tuple(each.script for each in batch)
+                scripts = tuple(each.script for each in timely)
                 packing = self._configs_of(target)
                 watcher = watchers[target.name, number]
                 jobs = JOBS if until_s == inf else _FEW
                 await self._run(target, scripts, number, watcher, recorded, packing, jobs=jobs)
             finally:
-                for one in batch:
+                for one in timely:
                     one.add([event for event in recorded if event.scenario_id == one.script.id])
-        return is_whole
+        return True
 
     def _configs_of(self, target: Target) -> Packing | None:
         """Return the properties that the run gave its scenarios: a fault may occur only with them."""
@@ -474,9 +476,15 @@ def _by_target(accused: Sequence[Accused]) -> Sequence[Sequence[Accused]]:
     return tuple(batches.values())
 
 
-def _lasts_s(batch: Sequence[Accused]) -> float:
-    """Return about how long scenarios take that are run at once."""
-    return max(each.repeated.first.judgement.duration_ms for each in batch) / 1000
+def _timely(due: Sequence[Accused], until_s: float, *, first: bool = False) -> Sequence[Accused]:
+    """Return the results that can be run again in time; all for a first attempt on brokers of the run."""
+    left_s = until_s - _now_s() - _AROUND_S
+    return [
+        each
+        for each in due
+        if (first and not each.target.is_external)
+        or each.repeated.first.judgement.duration_ms / 1000 < left_s
+    ]
 
 
 def _with_attempts(judged: JudgedTargets, accused: Sequence[Accused]) -> JudgedTargets:

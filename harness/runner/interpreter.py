@@ -42,16 +42,20 @@ from harness.scenario.script import (
     Step,
     step_text,
 )
-from harness.scenario.values import GroupRef
+from harness.scenario.values import GroupRef, refers
 from harness.targets.base.interface import Breakpoint, BrokerAction, BrokerSession, ConnectionLost, NoAnswer
 from harness.targets.base.java_hash import partition_of
 from harness.targets.external.namespace import TopicNames
 from harness.trace.events import TARGET_LOST, EventKind
 from harness.wire.codec import FieldValue, encode_request
+from harness.wire.errors import WireError
 from harness.wire.log_records import encode_record
 
 _LAST_ANSWER_MS: Final = 1_000.0
 """The least wait for the answer to a repeated request, even after the deadline: it may be on its way."""
+
+_REST_MS: Final = 5_000.0
+"""How long the rest of a frame may take, once the time for the answer has passed."""
 
 
 class TargetLost(Exception):  # noqa: N818 - an observation about the target, not our fault
@@ -241,13 +245,18 @@ class Interpreter:
                 await self._drop_line(step.actor, step.connection)
 
     async def _answer(self, line: Line, sent_at: int, place: EventPosition, *, timeout_ms: float) -> Answered:
-        """Await an answer, and a late one for as long as a client would; raise as `Line.answer_to` does."""
+        """Await an answer, and a late one for as long as a client would; raise as `Line.answer_to` does.
+
+        Of one that has begun to come, the rest is awaited for a short time: no broker stops within a frame.
+        """
         try:
             return await line.answer_to(sent_at, place, timeout_ms=timeout_ms)
         except NoAnswer:
             left_ms = line.client_waits_ms(sent_at)
             if self.late is None or self._was_unanswered or not left_ms:
                 raise
+            if line.connection.is_within_frame:
+                left_ms = min(left_ms, _REST_MS)
         try:
             with self.late() as most_ms:
                 answered = await line.answer_to(sent_at, place, timeout_ms=min(left_ms, most_ms))
@@ -347,13 +356,18 @@ class Interpreter:
         """Send a request; return whether it could be sent."""
         correlation_id = self._correlation_id + 1
         resolved: Mapping[str, FieldValue] = self.bindings.resolve_fields(fields)  # type: ignore[arg-type,assignment] # a resolved request contains plain values only
-        payload = encode_request(
-            step.api,
-            step.api_version,
-            correlation_id=correlation_id,
-            client_id=self.script.sheet(step.actor).client_id,
-            fields=resolved if self.topics is None else self.topics.outgoing(resolved),
-        )
+        try:
+            payload = encode_request(
+                step.api,
+                step.api_version,
+                correlation_id=correlation_id,
+                client_id=self.script.sheet(step.actor).client_id,
+                fields=resolved if self.topics is None else self.topics.outgoing(resolved),
+            )
+        except WireError as error:
+            if not any(refers(value) for value in step.fields.values()):
+                raise
+            raise UnboundReferenceError(f"what an answer brought cannot be asked with: {error}") from error
         self._correlation_id = correlation_id
         try:
             line = await self._line(step.actor, step.connection)

@@ -242,6 +242,11 @@ def parts(value: Pattern) -> Iterable[Pattern]:
             return ()
 
 
+def refers(value: Pattern) -> bool:
+    """Return whether a value depends on what an answer brought."""
+    return isinstance(value, Ref | AnswerRef | Plus | TopicId) or any(map(refers, parts(value)))
+
+
 def phrase(value: Pattern) -> str:  # noqa: C901, PLR0911, PLR0912 - one flat case a kind of value
     """Return a value as text for people."""
     match value:

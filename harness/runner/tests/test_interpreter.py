@@ -14,6 +14,8 @@ from harness.scenario.script import Script
 from harness.targets.base.interface import Capability, Connection, Frame, NoAnswer, Role
 from harness.tests.stages import CLOSE, MemoryConnection, MemorySession, Responder, interpreted
 from harness.trace.events import Event, EventKind
+from harness.wire.codec import Fields, encode_response
+from harness.wire.errors import WireError
 
 
 def script_of(function: Callable[[Conversation], None], *, needs: tuple[Capability, ...] = ()) -> Script:
@@ -150,6 +152,21 @@ def test_a_late_answer_is_read_as_what_it_is_and_the_conversation_goes_on() -> N
     ]
 
 
+def test_a_frame_that_stops_within_is_not_awaited_as_long_as_one_that_has_not_begun() -> None:
+    class StoppingConnection(MemoryConnection):
+        @property
+        def is_within_frame(self) -> bool:
+            return True
+
+    class StoppingSession(MemorySession):
+        async def connect(self, role: Role = Role.COORDINATOR, *, principal: str | None = None) -> Connection:
+            return StoppingConnection(self)
+
+    events = run(script_of(two_heartbeats), lambda _: None, session_type=StoppingSession)
+    assert kinds(events) == [EventKind.REQUEST, EventKind.NO_ANSWER] * 2
+    assert [events[each].elapsed_ms for each in (1, 3)] == [5_100, 100]
+
+
 @pytest.mark.parametrize(("version", "waits_ms"), [(0, 45_000), (6, 65_000)])
 def test_a_join_is_awaited_for_its_rebalance_or_session_timeout_and_a_lapse(
     version: int, waits_ms: int
@@ -259,6 +276,32 @@ def test_a_value_that_never_came_ends_the_conversation() -> None:
     events = run(script_of(joins), lambda _: None)
     assert kinds(events) == [EventKind.REQUEST, EventKind.NO_ANSWER, EventKind.ABANDONED]
     assert events[-1].note == "no answer brought ana.generation_id"
+
+
+def test_a_value_that_no_request_can_carry_ends_the_conversation() -> None:
+    def goes_on_from(conversation: Conversation) -> None:
+        """A heartbeat states the generation after that of a join."""
+        ana = conversation.actor("ana")
+        ana.asks(ask.join_group(member_id="m"), error_code="NONE")
+        ana.sends(ask.heartbeat(member_id="m", generation_id=ana.generation_id + 1))
+        ana.receives(expect.heartbeat(error_code="NONE"))
+
+    def joined(request: bytes) -> bytes:
+        fields: Fields = {"error_code": "NONE", "generation_id": 2**31 - 1, "member_id": "m"}
+        return encode_response("JoinGroup", 6, correlation_id=int.from_bytes(request[4:8]), fields=fields)
+
+    events = run(script_of(goes_on_from), joined)
+    assert kinds(events) == [EventKind.REQUEST, EventKind.RESPONSE, EventKind.ABANDONED]
+    assert (events[-1].note or "").startswith("what an answer brought cannot be asked with: Heartbeat v4")
+
+
+def test_a_value_that_a_script_itself_states_is_no_fault_of_an_answer() -> None:
+    def asks(conversation: Conversation) -> None:
+        """A heartbeat states a generation that there is none of."""
+        conversation.actor("ana").asks(ask.heartbeat(member_id="m", generation_id=2**31), error_code="NONE")
+
+    with pytest.raises(WireError):
+        run(script_of(asks), answer)
 
 
 def test_an_answer_that_comes_while_parked_is_recorded_there_and_given_to_who_awaits_it() -> None:

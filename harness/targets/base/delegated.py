@@ -26,6 +26,11 @@ class DelegatedConnection(Connection):
     async def close(self) -> None:
         await self._inner.close()
 
+    @property
+    @override
+    def is_within_frame(self) -> bool:
+        return self._inner.is_within_frame
+
 
 class DelegatedSession(BrokerSession):
     """A broker session that wraps another."""

@@ -176,6 +176,11 @@ class Connection(Protocol):
     async def close(self) -> None:
         """Close the connection as a client that leaves does. Idempotent."""
 
+    @property
+    def is_within_frame(self) -> bool:
+        """Whether a frame has begun to come that is not whole yet."""
+        return False
+
 
 SETTLE_MS: Final = 100.0
 """Time for a broker in real time to receive a request before another connection sends one."""

@@ -140,6 +140,11 @@ class StreamConnection(Connection):
         except OSError as error:
             raise self._lost_by(error) from error
 
+    @property
+    @override
+    def is_within_frame(self) -> bool:
+        return self._announced is not None
+
     async def _next_payload(self) -> bytes:
         """Read a frame; a cancelled call's part of it is kept for the next call."""
         if self._announced is None:

@@ -14,6 +14,7 @@ from typing_extensions import override
 from harness.apis.descriptor import Access
 from harness.apis.rights import UNAUTHORIZED, lacking_right
 from harness.apis.table import apis_where, descriptor, fields_of
+from harness.targets.base.delegated import DelegatedConnection
 from harness.targets.base.interface import ApiRange, Connection, Frame
 from harness.targets.external.namespace import Namespace
 from harness.targets.external.wedges import wedges
@@ -253,11 +254,11 @@ class Guard:
         return [name if isinstance(name, str) else "a topic by its id" for name in named]
 
 
-class GuardedConnection(Connection):
+class GuardedConnection(DelegatedConnection):
     """A connection that sends nothing that the guard refuses."""
 
     def __init__(self, connection: Connection, guard: Guard) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._guard = guard
         self._looked_at: dict[int, tuple[str, int, bytes]] = {}
         """APIs, versions and requests by correlation id, for answers that the guard must examine."""
@@ -270,12 +271,12 @@ class GuardedConnection(Connection):
         api = API_NAMES.get(key, "")
         if descriptor(api).gives_epoch or self._guard.is_restricted:
             self._looked_at[int.from_bytes(payload[4:8], signed=True)] = api, version, payload
-        await self._connection.send(payload)
+        await self._inner.send(payload)
 
     @override
     async def receive(self, *, timeout_ms: float) -> Frame:
         """Wait for the next frame; raise `NotAllowed` if it reports that a right is missing."""
-        frame = await self._connection.receive(timeout_ms=timeout_ms)
+        frame = await self._inner.receive(timeout_ms=timeout_ms)
         asked = self._looked_at.pop(int.from_bytes(frame.payload[:4], signed=True), None)
         if asked is not None:
             api, version, request = asked
@@ -284,10 +285,6 @@ class GuardedConnection(Connection):
             if self._guard.is_restricted:
                 self._guard.raise_if_not_allowed(api, version, request, frame.payload)
         return frame
-
-    @override
-    async def close(self) -> None:
-        await self._connection.close()
 
 
 def _reported(api: str, names: Collection[str]) -> str:
