@@ -174,7 +174,11 @@ class _GroupJudgement:
         self._slowest_ms = max((row.content[1] for row in connections), default=0.0)
         self._account = Account(conversation_id=CONVERSATION)
         self._replay = GroupReplay(
-            group, terms.spec, self._account, is_whole=terms.is_whole, is_raced=terms.is_raced
+            group_id=group,
+            spec=terms.spec,
+            account=self._account,
+            is_whole=terms.is_whole,
+            is_raced=terms.is_raced,
         )
         self._excerpts = Excerpts(group=group, libraries=self._libraries)
         self._answered: Counter[Answered] = Counter()
@@ -192,7 +196,7 @@ class _GroupJudgement:
 
     def warm_up(self, start: Start, rows: Sequence[Row]) -> None:
         """Begin with a group whose state is known, and replay a warm-up whose results do not count."""
-        self._replay.begin_with(start.seed)
+        self._replay.start = start.seed
         self._begin_ms = start.seed.at_ms
         first = rows[0]
         since = (first.asked_ms, first.connection, first.number)

@@ -155,10 +155,6 @@ class Exchange:
             return True
         return False
 
-    def precedes(self, other: "Exchange") -> bool:
-        """Whether it was over before the other was sent."""
-        return self.answered_ms < other.asked_ms
-
 
 def groups_of(api: str | None, request: Fields) -> tuple[str, ...]:
     """Return the groups that a request names, in the first of its fields that names any."""

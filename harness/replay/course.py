@@ -48,6 +48,10 @@ class Misfit:
     unlike: Unlike
     reported: ReferenceAnswer | None = None
     """What the machine answered instead; None where it answered nothing."""
+    state: str = ""
+    """The state of the groups before the answer, once no order was found that explains it."""
+    is_undecided: bool = False
+    """Whether the search was given up before all orders had been tried."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from harness.apis.descriptor import Access
 from harness.invariants.exchange import HEARTBEATS, MEMBERSHIP, NO_ERROR, Exchange, number, text
 from harness.replay.compare import ReferenceAnswer
-from harness.replay.course import Course, Skip
+from harness.replay.course import Course, Misfit, Skip
 from harness.replay.gaps import UNSEEN, Gap, gaps_of, may_be_loading, maybe_while_loading, with_begun
 from harness.replay.gaps import WHY as LOADING
 from harness.replay.history import RecordedConversation, members_of
@@ -44,7 +44,7 @@ from harness.replay.selecting import (
     until_of,
 )
 from harness.replay.topics import TopicChange
-from harness.replay.unexplained import Unexplained, Windows, finding_of, unexplained
+from harness.replay.unexplained import Windows, finding_of, unexplained
 from harness.results.replay_results import Replayed, ReplayFinding
 from harness.targets.reference.profile import ReferenceProfile
 
@@ -87,18 +87,6 @@ class Running:
     """When the coordinator took over, if it may still be loading."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Past:
-    """What is known of a group from the parts replayed so far."""
-
-    end_ms: float = -inf
-    running: Running | None = None
-    member_ids: frozenset[str] = frozenset()
-    transactional: frozenset[str] = frozenset()
-    is_modern: bool = False
-    """Whether members have sent heartbeats with an epoch."""
-
-
 TOLERANCE_MS: Final = 300.0
 """How far a deadline may be off, in addition to the longest time that the broker took for a simple answer."""
 FINDINGS_OF_GROUP_MAX: Final = 1_000
@@ -113,35 +101,27 @@ _Replayed: TypeAlias = tuple[Running | None, Sequence[Exchange]]
 """The coordinator at the end, and the requests since the reference was in another state than the group."""
 
 
+@dataclass(slots=True, kw_only=True)
 class GroupReplay:
-    """One group, whose parts are replayed one after the other."""
+    """One group, whose parts are replayed one after the other, with what is known of it by then."""
 
-    def __init__(
-        self,
-        group_id: str,
-        spec: ReferenceProfile,
-        account: Account,
-        *,
-        is_whole: bool,
-        is_raced: bool = False,
-    ) -> None:
-        """Begin.
-
-        Args:
-            group_id: the group.
-            spec: the reference to compare it with.
-            account: the results are added here.
-            is_whole: whether the recording has everything that was ever sent about the group.
-            is_raced: whether requests overlap on purpose, and each was sent and awaited with care.
-        """
-        self._group_id, self._spec, self._account, self._is_whole = group_id, spec, account, is_whole
-        self._is_raced = is_raced
-        self._past = Past()
-        self._start: Seed | None = None
-
-    def begin_with(self, seed: Seed) -> None:
-        """Begin with a group whose state is known, in a coordinator that continues."""
-        self._start = seed
+    group_id: str
+    spec: ReferenceProfile
+    """The reference to compare it with."""
+    account: Account
+    """The results are added here."""
+    is_whole: bool
+    """Whether the recording has everything that was ever sent about the group."""
+    is_raced: bool = False
+    """Whether requests overlap on purpose, and each was sent and awaited with care."""
+    start: Seed | None = None
+    """The group's state at the beginning, in a coordinator that continues, if it is known."""
+    end_ms: float = -inf
+    running: Running | None = None
+    member_ids: frozenset[str] = frozenset()
+    transactional: frozenset[str] = frozenset()
+    is_modern: bool = False
+    """Whether members have sent heartbeats with an epoch."""
 
     def take(
         self, conversation: RecordedConversation, gaps: Sequence[Gap] = (), *, end_ms: float = inf
@@ -153,68 +133,49 @@ class GroupReplay:
             gaps: when requests or answers may be missing.
             end_ms: when the next part begins; infinite for the last one.
         """
-        part = _Part(conversation, self._spec, self._group_id, self._account, self._past, gaps, end_ms)
-        part.is_whole, part.is_raced = self._is_whole, self._is_raced
-        if self._start is not None:
-            part.begin_with(self._start)
-            self._start = None
-        self._past = part.past(part.run())
+        part = _Part(self, conversation, gaps, end_ms)
+        if self.start is not None:
+            self.end_ms, self.running, self.member_ids = part.begun_with(self.start)
+            self.start = None
+        self.running = part.run()
+        of_machine = frozenset() if self.running is None else self.running.machine.member_ids()
+        self.end_ms, self.member_ids = end_ms, part.heard | of_machine
+        self.transactional, self.is_modern = part.transactional, part.is_modern
 
 
 class _Part:
     """A part of a group's conversation."""
 
-    is_whole = False
-    is_raced = False
-
     def __init__(
-        self,
-        conversation: RecordedConversation,
-        spec: ReferenceProfile,
-        group_id: str,
-        account: Account,
-        past: Past,
-        gaps: Sequence[Gap],
-        end_ms: float,
+        self, past: GroupReplay, conversation: RecordedConversation, gaps: Sequence[Gap], end_ms: float
     ) -> None:
-        self._conversation, self._spec, self._group_id = conversation, spec, group_id
-        self._groups = frozenset((group_id,))
-        self._account, self._past, self._end_ms = account, past, end_ms
-        self._transactional = past.transactional | transactional_ids(conversation.operations, group_id)
-        self._operations = about(conversation.operations, group_id, self._transactional)
+        self._past, self._conversation, self._end_ms = past, conversation, end_ms
+        self._spec, self._group_id, self._account = past.spec, past.group_id, past.account
+        self._groups = frozenset((self._group_id,))
+        self.transactional = past.transactional | transactional_ids(conversation.operations, self._group_id)
+        self._operations = about(conversation.operations, self._group_id, self.transactional)
         heartbeats = [each for each in self._operations if each.api in HEARTBEATS]
-        self._modern, self._is_modern = ModernGroup(heartbeats=heartbeats), past.is_modern or bool(heartbeats)
-        if self._is_modern:
+        self._modern, self.is_modern = ModernGroup(heartbeats=heartbeats), past.is_modern or bool(heartbeats)
+        if self.is_modern:
             seen = (each for each in conversation.operations if isinstance(each, TopicChange))
             changes = self._modern.as_late_as_assigned(seen)
             self._operations = sorted([*self._operations, *changes], key=lambda each: each.index)
-        self._strays = strays_of(self._operations, group_id)
+        self._strays = strays_of(self._operations, self._group_id)
         self._gaps = gaps_of(self._operations, gaps)
 
-    def begin_with(self, seed: Seed) -> None:
-        """Begin with a group whose state is known, in a coordinator that continues."""
+    @property
+    def heard(self) -> frozenset[str]:
+        """The member ids that requests and answers name."""
+        return heard_of(self._operations).union(*self._strays.values())
+
+    def begun_with(self, seed: Seed) -> tuple[float, Running, frozenset[str]]:
+        """Return since when a group whose state is known is replayed, its coordinator, and its members."""
         named = frozenset((each.topic, each.partition) for each in seed.offsets)
         running = Running(
             machine=self._machine(seed), left=(), unknown=seed.unknown, named=named, since_ms=None
         )
-        members = frozenset() if seed.group is None else seed.group.members
-        self._past = replace(
-            self._past,
-            end_ms=seed.at_ms,
-            running=running,
-            member_ids=frozenset(each.member_id for each in members),
-        )
-
-    def past(self, running: Running | None) -> Past:
-        """Return what the next part needs to know."""
-        of_machine = frozenset() if running is None else running.machine.member_ids()
-        return Past(
-            end_ms=self._end_ms,
-            running=running,
-            member_ids=heard_of(self._operations).union(*self._strays.values()) | of_machine,
-            transactional=self._transactional,
-            is_modern=self._is_modern,
-        )
+        members = () if seed.group is None else seed.group.members
+        return seed.at_ms, running, frozenset(each.member_id for each in members)
 
     def run(self) -> Running | None:
         """Replay the part; return the coordinator that continues, if there is one."""
@@ -225,7 +186,7 @@ class _Part:
         running, begin_ms = self._past.running, self._past.end_ms
         gaps = [each for each in self._gaps if begin_ms < each.until_ms and each.since_ms < self._end_ms]
         breaks = [each for each in self._breaks() if begin_ms <= each < self._end_ms]
-        seed = Seed(at_ms=-inf) if self.is_whole and begin_ms == -inf else None
+        seed = Seed(at_ms=-inf) if self._past.is_whole and begin_ms == -inf else None
         unseen = {at_ms for gap in gaps for at_ms in (gap.since_ms, gap.until_ms) if at_ms > begin_ms}
         breaks = [each for each in breaks if each not in unseen]
         left_behind: Seed | Running | None = running or seed
@@ -239,7 +200,7 @@ class _Part:
 
     def _breaks(self) -> list[float]:
         """Return when the coordinator may have ended, which it does not in a race."""
-        if self.is_raced:
+        if self._past.is_raced:
             return []
         return breaks_of(self._operations, self._conversation.breaks, self._conversation.refusals)
 
@@ -282,7 +243,7 @@ class _Part:
         unseen_ms = min((each.asked_ms for each in later), default=back) - back
         returned = {text(each.request, "member_id") for each in later}
         is_long = unseen_ms > TOLERANCE_MS + self._conversation.slowest_ms
-        return self._is_modern and is_long and not running.machine.member_ids() <= returned
+        return self.is_modern and is_long and not running.machine.member_ids() <= returned
 
     def _carried(
         self,
@@ -292,25 +253,25 @@ class _Part:
         loaded_ms: float,
     ) -> Seed | None:
         """Return what the next coordinator finds in the log; None if that is unknown."""
-        if self._transactional:
+        if self.transactional:
             return None
         names = self._conversation.topic_names
         return carried(replace(seed, unknown=unknown), under_way, at_ms=loaded_ms, names=names)
 
     def _beyond_replay(self) -> str | None:
         """Return why nothing can be compared of the group; None if it can."""
-        if not self.is_whole and (external := self._unrecorded_member()):
+        if not self._past.is_whole and (external := self._unrecorded_member()):
             return f"of a group with a member that was not recorded: {external}"
         return self._modern.beyond_replay(self._conversation, self._spec)
 
     def _unrecorded_member(self) -> str | None:
         """Return a member that a leader's answer lists but that no request or answer, or stray id, is of."""
-        known = self._past.member_ids | heard_of(self._operations).union(*self._strays.values())
+        known = self._past.member_ids | self.heard
         listed = (text(each, "member_id") for each in members_of(self._operations, self._group_id))
         return next((each for each in listed if each not in known), None)
 
     def _tellable(self) -> list[Exchange]:
-        end_ms = self._conversation.topics_deleted_ms if self._is_modern else inf
+        end_ms = self._conversation.topics_deleted_ms if self.is_modern else inf
         reported: list[Exchange] = []
         why_refused = refusal(self._spec)
         for operation in self._operations:
@@ -359,7 +320,7 @@ class _Part:
             more = self._more_offsets(era, known.named, known.unknown)
             fed = [*known.left, *fed_of(era)]
             machine = known.machine
-            machine.go_on(fed, self._strays, {} if self._is_modern else self._topics_named())
+            machine.go_on(fed, self._strays, {} if self.is_modern else self._topics_named())
             machine.learn(more)
             return self._replay_from(fed, known)
         seed = known or first_seed([each for each in era if self._group_id in each.groups])
@@ -412,7 +373,7 @@ class _Part:
         found = [each for each in every if each.place not in maybe_unseen]
         self._leave_out([fed[each.place] for each in every if each.place in maybe_unseen], LOADING)
         missed = [] if apart_ms is None else course.missed()
-        if self.is_raced and (silent := _never_answered(course)):
+        if self._past.is_raced and (silent := _never_answered(course)):
             self._account.not_compared[NEVER_CAME] += silent
         self._account.compared += (
             sum(each.is_compared for each in fed) - len(every) + len(found) - len(missed)
@@ -436,7 +397,7 @@ class _Part:
         return running, ()
 
     def _note_answers(
-        self, fed: Sequence[Exchange], others: Collection[int], found: Sequence[Unexplained]
+        self, fed: Sequence[Exchange], others: Collection[int], found: Sequence[Misfit]
     ) -> None:
         """Note which answers agree, which are all but `others`, and what the reference answers otherwise."""
         misfits = set(others)
@@ -445,9 +406,9 @@ class _Part:
         self._account.otherwise |= {fed[each.place].position: each.reported for each in found}
 
     def _machine(self, seed: Seed) -> ReplayMachine:
-        is_timed = self._is_modern
+        is_timed = self.is_modern
         topics = self._conversation.topics_at(seed.at_ms) if is_timed else self._topics_named()
-        kind = RacedMachine if self.is_raced else ReplayMachine
+        kind = RacedMachine if self._past.is_raced else ReplayMachine
         machine = kind(self._spec, self._conversation, self._groups, topics, self._strays)
         if seed.at_ms != -inf or seed.offsets:
             machine.plant(seed, self._group_id)

@@ -25,7 +25,7 @@ from harness.trace.canonical import fields_json
 from harness.trace.schema import json_object
 from harness.wire.codec import decode_response, encode_request
 from harness.wire.schema import API_NAMES
-from reference_coordinator.broker_messages import BrokerRequest, BrokerResponse
+from reference_coordinator.broker_messages import BrokerResponse
 from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.effects import Respond
 from reference_coordinator.core.ids import (
@@ -46,15 +46,7 @@ from reference_coordinator.groups.modern_group import ModernGroup
 from reference_coordinator.groups.share.deadlines import ShareInitializationKey
 from reference_coordinator.groups.share.group import ShareGroup
 from reference_coordinator.groups.share.initializing import initialized_assignment_pending
-from reference_coordinator.messages import (
-    DeleteGroupsRequest,
-    DescribeGroupsRequest,
-    OffsetFetchRequest,
-    RequestContext,
-)
-from reference_coordinator.messages.consumer_groups import ConsumerGroupDescribeRequest
-from reference_coordinator.messages.share_groups import ShareGroupDescribeRequest
-from reference_coordinator.messages.streams_groups import StreamsGroupDescribeRequest
+from reference_coordinator.messages import RequestContext
 from reference_coordinator.profile.api_versions import ApiRanges
 from reference_coordinator.runtime.deadlines import Deadline, OffsetExpirationKey, TimerKey
 from reference_coordinator.wire import (
@@ -324,25 +316,8 @@ class ReplayMachine:
         context = RequestContext(
             api_version=header.api_version, client_id=header.client_id, client_host=CLIENT_HOST
         )
-        message = self._narrowed(received.message)
-        return self._reported(self._apis.handle(message, context, token, now_ms=self.now_ms))
-
-    def _narrowed(self, message: BrokerRequest) -> BrokerRequest:
-        """Return a request without its entries about other groups."""
-        match message:
-            case DescribeGroupsRequest():
-                return replace(message, groups=tuple(each for each in message.groups if each in self._groups))
-            case DeleteGroupsRequest():
-                names = tuple(each for each in message.groups_names if each in self._groups)
-                return replace(message, groups_names=names)
-            case ConsumerGroupDescribeRequest() | ShareGroupDescribeRequest() | StreamsGroupDescribeRequest():
-                ids = tuple(each for each in message.group_ids if each in self._groups)
-                return replace(message, group_ids=ids)
-            case OffsetFetchRequest():
-                groups = tuple(each for each in message.groups if each.group_id in self._groups)
-                return replace(message, groups=groups)
-            case _:
-                return message
+        answers = self._apis.handle(received.message, context, token, now_ms=self.now_ms)
+        return self._reported(answers)
 
     def _reported(self, answers: Sequence[Respond[BrokerResponse]]) -> Answers:
         reported = tuple(self._one_answer(each) for each in answers if each.token != _SET_UP)

@@ -35,7 +35,8 @@ def replay(
     conversation = read_conversation(events)
     account = Account(conversation_id=conversation_id, not_compared=Counter(conversation.unread))
     for group_id in sorted({group for each in conversation.operations for group in each.groups}):
-        GroupReplay(group_id, spec, account, is_whole=is_whole).take(conversation, gaps)
+        group = GroupReplay(group_id=group_id, spec=spec, account=account, is_whole=is_whole)
+        group.take(conversation, gaps)
     return account.replayed()
 
 

@@ -5,13 +5,12 @@ in any order, and deadlines pass within a tolerance of their time.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Final
 
 from harness.invariants.exchange import Exchange
-from harness.replay.compare import ReferenceAnswer, Unlike
-from harness.replay.course import Apply, Course, Move, Skip, Take
+from harness.replay.course import Apply, Course, Misfit, Move, Skip, Take
 from harness.replay.machine import InnerKind
 from harness.replay.search import Search
 from harness.results.replay_results import ReplayFinding
@@ -108,22 +107,7 @@ _APART_AMONG: Final = 20
 """If so many of so many answers are findings, the reference is in another state than the group."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unexplained:
-    """An answer that no order explains."""
-
-    place: int
-    """The operation's place in the course."""
-    unlike: Unlike
-    reported: ReferenceAnswer | None
-    """The reference's answer; None if it gives none."""
-    state: str
-    """The state of the groups before the answer."""
-    is_undecided: bool
-    """Whether the search was given up before all orders had been tried."""
-
-
-def unexplained(course: Course, *, doubted: Collection[int]) -> tuple[list[Unexplained], float | None]:
+def unexplained(course: Course, *, doubted: Collection[int]) -> tuple[list[Misfit], float | None]:
     """Run a course to its end; return the answers that no order explains.
 
     If no order explains all answers, the one at the furthest point of the search is the finding. It is then
@@ -134,19 +118,11 @@ def unexplained(course: Course, *, doubted: Collection[int]) -> tuple[list[Unexp
         course: the course.
         doubted: places of answers that say nothing of the group's state.
     """
-    found: list[Unexplained] = []
+    found: list[Misfit] = []
     search = Search(course, moves_max=_MOVES_MAX, look_back_ms=_LOOK_BACK_MS)
     while (stuck := search.run()) is not None:
         course.go_to(stuck.path)
-        found.append(
-            Unexplained(
-                place=stuck.misfit.place,
-                unlike=stuck.misfit.unlike,
-                reported=stuck.misfit.reported,
-                state=course.machine.state(),
-                is_undecided=search.is_given_up,
-            )
-        )
+        found.append(replace(stuck.misfit, state=course.machine.state(), is_undecided=search.is_given_up))
         course.unheeded.add(stuck.misfit.place)
         if _are_apart([each for each in found if each.place not in doubted], course):
             return found, max(course.machine.now_ms, course.operations[stuck.misfit.place].answered_ms)
@@ -154,7 +130,7 @@ def unexplained(course: Course, *, doubted: Collection[int]) -> tuple[list[Unexp
     return found, None
 
 
-def _are_apart(found: Sequence[Unexplained], course: Course) -> bool:
+def _are_apart(found: Sequence[Misfit], course: Course) -> bool:
     if len(found) < _APART:
         return False
     since_ms, until_ms = (course.operations[each.place].answered_ms for each in (found[-_APART], found[-1]))
@@ -162,7 +138,7 @@ def _are_apart(found: Sequence[Unexplained], course: Course) -> bool:
     return sum(since_ms <= each.answered_ms <= until_ms for each in answers) <= _APART_AMONG
 
 
-def finding_of(found: Unexplained, operation: Exchange, group_id: str, conversation_id: str) -> ReplayFinding:
+def finding_of(found: Misfit, operation: Exchange, group_id: str, conversation_id: str) -> ReplayFinding:
     """Return an answer that no order explains as a finding of its group and conversation."""
     where = f"{found.unlike.field}: " if found.unlike.field else ""
     given_up = f" ({GIVEN_UP})" if found.is_undecided else ""

@@ -110,7 +110,8 @@ def test_only_the_scala_coordinator_shows_a_dead_group_and_only_before_it_is_rem
     )
     account = Account(conversation_id="races")
     spec = specification(profile, USUAL_CONFIG)
-    GroupReplay(GROUP, spec, account, is_whole=True, is_raced=True).take(conversation_of(exchanges))
+    group = GroupReplay(group_id=GROUP, spec=spec, account=account, is_whole=True, is_raced=True)
+    group.take(conversation_of(exchanges))
     assert (account.findings == []) is is_explained
 
 
