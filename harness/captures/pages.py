@@ -18,7 +18,6 @@ from harness.replay import ReferenceProfile
 from harness.replay.unexplained import GIVEN_UP
 from harness.report.model.conversation import lone_conversation_data, steps_without_script
 from harness.report.model.coverage import heat_tables
-from harness.report.model.field_rows import readable
 from harness.report.model.phrases import address
 from harness.report.model.run_data import ErrorCodeCount, PageLimit, shortened
 from harness.report.site.pages import NavItem, Site
@@ -32,30 +31,6 @@ _COVERAGE: Final = "coverage"
 _NAVIGATION: Final = (NavItem(view=_JUDGED, name="Judged"), NavItem(view=_COVERAGE, name="Coverage"))
 _ROWS_MAX: Final = 500
 _FILES_SHOWN: Final = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindingRow:
-    """A finding in a table, or on its page."""
-
-    finding: ReplayFinding
-    place: str
-    expected: str
-    actual: str
-    is_undecided: bool
-    page: str
-    """The address of the finding; empty if it has no view of its own."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientRow:
-    """The findings in the answers that one version of a client library got."""
-
-    name: str
-    groups: int
-    findings: int
-    patterns: tuple[tuple[str, str, int], ...]
-    """Signature, deviation, and count of each pattern."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,25 +60,27 @@ def write_pages(out: Path, judged: JudgedCaptures, spec: ReferenceProfile, given
     site.clear()
     patterns = {each.signature: each for each in patterns_of(judged.groups)}
     excerpts = _in_order(judged.groups, patterns)
-    addresses = {_key(each.finding): address(_document(place)) for place, each in enumerate(excerpts, 1)}
-    _write_coverage(site, judged.answered)
-    _write_findings(site, excerpts, addresses, patterns, spec.profile.name)
+    pages = {_key(each.finding): address(_document(place)) for place, each in enumerate(excerpts, 1)}
     findings = [finding for group in judged.groups for finding in group.replayed.findings]
-    findings.sort(key=lambda each: not addresses.get(_key(each)))
+    findings.sort(key=lambda each: _key(each) not in pages)
+    common = {"profile": spec.profile.name, "given_up": GIVEN_UP}
+    _write_coverage(site, judged.answered)
+    _write_findings(site, excerpts, list(pages.values()), patterns, common)
     site.view(
         _JUDGED,
         "judged.html.j2",
         given=given,
         files=given.files[:_FILES_SHOWN],
-        profile=spec.profile.name,
         command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
         patterns=tuple(patterns.values()),
-        first_pages=_first_pages(excerpts, addresses),
+        first_pages={_signature(each): pages[_key(each.finding)] for each in reversed(excerpts)},
         clients=_clients(judged.groups, patterns),
-        findings=[_row(each, addresses) for each in findings[:_ROWS_MAX]],
+        findings=findings[:_ROWS_MAX],
+        pages=pages,
         finding_count=len(findings),
         page_count=len(excerpts),
         **_counts(judged),
+        **common,
     )
     return site.finish()
 
@@ -145,25 +122,23 @@ def _counts(judged: JudgedCaptures) -> dict[str, object]:
 def _write_findings(
     site: Site,
     excerpts: Sequence[Excerpt],
-    addresses: Mapping[tuple[str, int], str],
+    pages: Sequence[str],
     patterns: Mapping[str, Pattern],
-    profile: str,
+    common: Mapping[str, object],
 ) -> None:
-    in_order = [addresses[_key(each.finding)] for each in excerpts]
-    around = ["", *in_order, ""]
+    around = ["", *pages, ""]
     for place, excerpt in enumerate(excerpts, 1):
         site.document(
             "findings",
             _document(place),
             "judged_finding.html.j2",
-            talk=_conversation(excerpt, oracle=f"reference {profile}"),
-            pattern=patterns[signature_of(likeness(excerpt.finding))],
+            talk=_conversation(excerpt, oracle=f"reference {common['profile']}"),
+            pattern=patterns[_signature(excerpt)],
             finding=excerpt.finding,
-            row=_row(excerpt.finding, addresses),
-            profile=profile,
             has_bytes=any(each.event and each.event.raw for each in excerpt.rows),
             previous=around[place - 1],
             following=around[place + 1],
+            **common,
         )
 
 
@@ -171,30 +146,15 @@ def _in_order(groups: Iterable[JudgedGroup], patterns: Mapping[str, Pattern]) ->
     """Return the excerpts sorted by the order of their patterns."""
     places = {signature: place for place, signature in enumerate(patterns)}
     excerpts = [each for group in groups for each in group.excerpts]
-    return sorted(excerpts, key=lambda each: places[signature_of(likeness(each.finding))])
+    return sorted(excerpts, key=lambda each: places[_signature(each)])
 
 
-def _first_pages(excerpts: Iterable[Excerpt], addresses: Mapping[tuple[str, int], str]) -> Mapping[str, str]:
-    found: dict[str, str] = {}
-    for each in excerpts:
-        found.setdefault(signature_of(likeness(each.finding)), addresses[_key(each.finding)])
-    return found
+def _signature(excerpt: Excerpt) -> str:
+    return signature_of(likeness(excerpt.finding))
 
 
 def _key(finding: ReplayFinding) -> tuple[str, int]:
     return finding.group, finding.position
-
-
-def _row(finding: ReplayFinding, addresses: Mapping[tuple[str, int], str]) -> FindingRow:
-    parts = (f"exchange {finding.position}", f"{finding.api} v{finding.api_version}", finding.field)
-    return FindingRow(
-        finding=finding,
-        place=", ".join(each for each in parts if each),
-        expected=readable(finding.expected),
-        actual=readable(finding.actual),
-        is_undecided=GIVEN_UP in finding.says,
-        page=addresses.get(_key(finding), ""),
-    )
 
 
 def _not_compared(groups: Iterable[JudgedGroup]) -> Mapping[str, int]:
@@ -204,23 +164,21 @@ def _not_compared(groups: Iterable[JudgedGroup]) -> Mapping[str, int]:
     return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
 
 
-def _clients(groups: Sequence[JudgedGroup], patterns: Mapping[str, Pattern]) -> tuple[ClientRow, ...]:
+def _clients(groups: Sequence[JudgedGroup], patterns: Mapping[str, Pattern]) -> list[Mapping[str, object]]:
+    """Return a row for each library with its version: its groups, its findings, and those of each pattern."""
     names = {name for each in groups for name in each.clients}
     names |= {name for each in patterns.values() for name in each.clients}
-    rows = (_client(name, groups, patterns) for name in sorted(names))
-    return tuple(sorted(rows, key=lambda each: -each.findings))
-
-
-def _client(name: str, groups: Iterable[JudgedGroup], patterns: Mapping[str, Pattern]) -> ClientRow:
-    answered = {
-        each.signature: (each.what, each.clients[name]) for each in patterns.values() if name in each.clients
-    }
-    return ClientRow(
-        name=name,
-        groups=sum(name in each.clients if name else not each.clients for each in groups),
-        findings=sum(count for _, count in answered.values()),
-        patterns=tuple((signature, *each) for signature, each in answered.items()),
-    )
+    answered = {name: [each for each in patterns.values() if name in each.clients] for name in names}
+    counts = {name: sum(each.clients[name] for each in found) for name, found in answered.items()}
+    return [
+        {
+            "name": name,
+            "groups": sum(name in each.clients if name else not each.clients for each in groups),
+            "findings": counts[name],
+            "patterns": answered[name],
+        }
+        for name in sorted(names, key=lambda each: (-counts[each], each))
+    ]
 
 
 def _conversation(excerpt: Excerpt, *, oracle: str) -> Mapping[str, Json]:
@@ -268,7 +226,7 @@ def _differences(excerpt: Excerpt) -> Iterable[Difference]:
             field=unlike.field or None,
             expected=unlike.expected,
             actual=unlike.actual,
-            signature=signature_of(likeness(finding)),
+            signature=_signature(excerpt),
             cause="",
             is_lenient=False,
             event_sequence=2 * finding.position + 1,
