@@ -1,7 +1,7 @@
 """The facts in a capture that belong to no single group: topics, lists of groups, and transactions."""
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,7 +26,8 @@ class Facts:
     _looks: dict[_Look, tuple[Row, Row]] = field(default_factory=dict)
     """The first and the last: a change comes after the last answer that did not show it."""
     _deletion: Row | None = None
-    _listings: list[Row] = field(default_factory=list)
+    listings: list[Row] = field(default_factory=list)
+    """Lists of groups, in request order."""
     _transactions: defaultdict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
     _groups: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     """Transactional ids by group."""
@@ -45,12 +46,7 @@ class Facts:
         elif descriptor(api).counts_partitions or api == SHOWS_MISSING:
             self._look(row)
         else:
-            self._listings.append(row)
-
-    def settle(self) -> "Facts":
-        """Sort the rows once all are added, in whatever order they came."""
-        self._listings.sort(key=_when)
-        return self
+            self.listings.append(row)
 
     @cached_property
     def topics(self) -> RecordedConversation:
@@ -64,30 +60,23 @@ class Facts:
 
         Lists of groups are included from the first request about the group to the last one.
         """
-        ids = sorted(self._groups.get(group, ()))
-        of_transactions = sorted((row for each in ids for row in self._transactions[each]), key=_when)
-        others = iter(of_transactions)
-        following = next(others, None)
+        ids = self._groups.get(group, ())
+        others = deque(sorted((row for each in ids for row in self._transactions[each]), key=_when))
         place = -1
         for row in rows:
             now = _when(row)
-            place = bisect_left(self._listings, now, key=_when) if place < 0 else place
-            listed = []
-            while place < len(self._listings) and _when(self._listings[place]) < now:
-                listed.append(self._listings[place])
-                place += 1
-            while following is not None and _when(following) < now:
-                listed.append(following)
-                following = next(others, None)
+            begin = bisect_left(self.listings, now, lo=max(place, 0), key=_when)
+            listed = self.listings[place:begin] if place >= 0 else []
+            place = begin
+            while others and _when(others[0]) < now:
+                listed.append(others.popleft())
             yield from sorted(listed, key=_when)
             yield row
-        if following is not None:
-            yield following
         yield from others
 
     def listed_between(self, since: tuple[float, str, int], until: tuple[float, str, int]) -> int:
         """Count the lists of groups that `beside` inserts between two requests."""
-        return bisect_left(self._listings, until, key=_when) - bisect_left(self._listings, since, key=_when)
+        return bisect_left(self.listings, until, key=_when) - bisect_left(self.listings, since, key=_when)
 
     def _look(self, row: Row) -> None:
         answer: bytes = row.content[9] or b""
@@ -104,7 +93,8 @@ def facts_of(rows: Iterable[Row]) -> Facts:
     facts = Facts()
     for row in rows:
         facts.take(row)
-    return facts.settle()
+    facts.listings.sort(key=_when)
+    return facts
 
 
 def _when(row: Row) -> tuple[float, str, int]:

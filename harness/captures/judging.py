@@ -1,11 +1,10 @@
 """Compare captures and taps with the reference, group by group."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from math import inf
-from pathlib import Path
 from typing import Final, TypeAlias
 
 from harness.captures.excerpts import Excerpts, PageRoom
@@ -14,7 +13,7 @@ from harness.captures.judged import Answered, JudgedCaptures, JudgedGroup, joine
 from harness.captures.notes import Notes
 from harness.captures.parts import PART, STRETCH, Start, parts_of, stretches_of
 from harness.captures.rows import Row, RowKind, exchange_of, in_order
-from harness.captures.sources import CONVERSATION, Sources, rows_of_captures, rows_of_journal, sources_of
+from harness.captures.sources import CONVERSATION, Sources, rows_of_captures, rows_of_journal
 from harness.invariants.blame import Blame, Refusal, ToBlame
 from harness.invariants.exchange import Exchange
 from harness.replay import ReferenceProfile
@@ -49,40 +48,8 @@ class Terms:
 Judge: TypeAlias = Callable[[Sources, Terms], JudgedCaptures]
 
 
-def judge_captures(
-    paths: Sequence[Path],
-    spec: ReferenceProfile,
-    *,
-    ports: Collection[int],
-    is_whole: bool,
-    has_excerpts: bool = False,
-    is_raced: bool = False,
-    judge: Judge | None = None,
-) -> JudgedCaptures:
-    """Compare what brokers answered in captures with what the reference answers.
-
-    Args:
-        paths: captures whose packets belong together (the files of one tcpdump, or of several brokers),
-            journals, or folders with journals in them.
-        spec: the reference to compare them with.
-        ports: the ports of the brokers.
-        is_whole: whether the captures contain everything that was ever sent about their groups.
-        has_excerpts: whether the conversations around findings are to be returned too.
-        is_raced: whether they are of races.
-        judge: the function that judges; `judge_here` by default.
-
-    Raises:
-        ReportError: a file does not exist.
-        TraceError: no file can be judged.
-    """
-    terms = Terms(
-        spec=spec, ports=frozenset(ports), is_whole=is_whole, has_excerpts=has_excerpts, is_raced=is_raced
-    )
-    return (judge or judge_here)(sources_of(paths), terms)
-
-
 def judge_here(sources: Sources, terms: Terms) -> JudgedCaptures:
-    """Judge captures in this process."""
+    """Compare what brokers answered in captures with what the reference answers, in this process."""
     notes = Notes(damages=list(sources.unread))
     journals = (rows_of_journal(sources, place, notes) for place in range(len(sources.journals)))
     counts: dict[str, int] = {}
@@ -172,18 +139,14 @@ class _GroupJudgement:
         ]
         self._breaks = [(at_ms, row.connection) for row in connections for at_ms in row.content[2]]
         self._slowest_ms = max((row.content[1] for row in connections), default=0.0)
-        self._account = Account(conversation_id=CONVERSATION)
         self._replay = GroupReplay(
             group_id=group,
             spec=terms.spec,
-            account=self._account,
+            account=Account(conversation_id=CONVERSATION),
             is_whole=terms.is_whole,
             is_raced=terms.is_raced,
         )
         self._excerpts = Excerpts(group=group, libraries=self._libraries)
-        self._answered: Counter[Answered] = Counter()
-        self._refusals: list[Refusal] = []
-        self._blamed: Counter[ToBlame] = Counter()
         lost = ((gap.connection, gap.since_ms) for gap in reversed(self._gaps) if not gap.is_before)
         self._blame = Blame(
             group=group,
@@ -192,7 +155,7 @@ class _GroupJudgement:
             lost_ms=dict(lost),
         )
         self._place, self._first_index, self._begin_ms = 0, 0, -inf
-        self._counted_from = 0
+        self._count_anew()
 
     def warm_up(self, start: Start, rows: Sequence[Row]) -> None:
         """Begin with a group whose state is known, and replay a warm-up whose results do not count."""
@@ -206,12 +169,11 @@ class _GroupJudgement:
         self._count_anew()
 
     def _count_anew(self) -> None:
-        self._account.compared = 0
-        self._account.not_compared.clear()
-        self._account.findings.clear()
-        self._answered.clear()
-        self._refusals.clear()
-        self._blamed.clear()
+        """Begin to count, here or after a warm-up."""
+        self._account = self._replay.account = Account(conversation_id=CONVERSATION)
+        self._answered: Counter[Answered] = Counter()
+        self._refusals: list[Refusal] = []
+        self._blamed: Counter[ToBlame] = Counter()
         self._excerpts.kept.clear()
         self._counted_from = self._place
 

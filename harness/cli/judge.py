@@ -12,7 +12,7 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from harness.captures import DEFAULT_PORT, Judge, JudgedCaptures, JudgedGroup, judge_captures, judge_here
+from harness.captures import DEFAULT_PORT, Judge, JudgedCaptures, JudgedGroup, Terms, judge_here, sources_of
 from harness.captures.judged import patterns_of
 from harness.captures.pages import Given, write_pages
 from harness.captures.sources import Recording, recordings_of
@@ -146,15 +146,14 @@ def _judge(
     found: list[_Judged] = []
     for recording in recordings_of(recorded):
         compared = _compared(recording, terms)
-        judged = judge_captures(
-            recording.files,
-            compared.spec,
+        how = Terms(
+            spec=compared.spec,
             ports=terms.ports,
             is_whole=terms.is_whole or recording.is_whole,
             has_excerpts=out is not None,
             is_raced=recording.is_raced,
-            judge=_judge_at(terms.spark_master),
         )
+        judged = _judge_at(terms.spark_master)(sources_of(recording.files), how)
         judged.notes.damages += recording.damages
         found.append(_Judged(recording=recording, compared=compared, judged=judged))
     for each in found:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.captures import JudgedCaptures, judge_captures
+from harness.captures import JudgedCaptures, Terms, judge_here, sources_of
 from harness.captures.tests.made_captures import (
     LINKS,
     PORT,
@@ -28,7 +28,7 @@ def recording() -> Recording:
 
 def judged(recording: Recording, path: Path, *, whole: bool = True) -> JudgedCaptures:
     spec = specification(recording.profile, recording.config)
-    return judge_captures([path], spec, ports={PORT}, is_whole=whole)
+    return judge_here(sources_of([path]), Terms(spec=spec, ports=frozenset((PORT,)), is_whole=whole))
 
 
 def agrees(recording: Recording, found: JudgedCaptures) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from dpkt import tcp
 
-from harness.captures import JudgedCaptures, judge_captures
+from harness.captures import JudgedCaptures, Terms, judge_here, sources_of
 from harness.captures.tests.made_captures import (
     PORT,
     Sent,
@@ -34,7 +34,8 @@ def recording() -> Recording:
 
 
 def judged(*paths: Path, port: int = PORT) -> JudgedCaptures:
-    return judge_captures(paths, specification("3.9", {}), ports={port}, is_whole=True)
+    terms = Terms(spec=specification("3.9", {}), ports=frozenset((port,)), is_whole=True)
+    return judge_here(sources_of(paths), terms)
 
 
 def compared(found: JudgedCaptures) -> int:

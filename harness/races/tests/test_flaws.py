@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 from typing_extensions import override
 
-from harness.captures import JudgedGroup, judge_captures
+from harness.captures import JudgedGroup, Terms, judge_here, sources_of
 from harness.races.catalogue import RACES, has_race
 from harness.replay.group import NEVER_CAME
 from harness.replay.unexplained import GIVEN_UP
@@ -48,7 +48,8 @@ def judged(
     """Hold one race with a broker, and judge its journal."""
     raced(broker, profile, race, path, rounds=rounds, seed=seed)
     spec = specification(profile, USUAL_CONFIG)
-    return judge_captures([path], spec, ports=(), is_whole=True, is_raced=True).groups
+    terms = Terms(spec=spec, ports=frozenset(), is_whole=True, is_raced=True)
+    return judge_here(sources_of([path]), terms).groups
 
 
 def findings_of(groups: tuple[JudgedGroup, ...]) -> list[ReplayFinding]:
