@@ -154,8 +154,8 @@ class RoundRunner:
 PATIENCE_MS: Final = 2_000.0
 _QUIET_MS: Final = 150.0
 _LOOK_VERSION: Final = 9
-_FILLER_VERSION: Final = 7
-_FILLER_CLIENT: Final = "filler"
+_LOOKS: Final = "looks"
+"""The client that asks for topics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,88 +185,56 @@ class Driver:
         """Ask for all topics, so that the recording shows them."""
         asked = ask.metadata(tuple(CONFORMANCE_TOPICS), version=_LOOK_VERSION)
         fields: Fields = asked.fields  # type: ignore[assignment] # it refers to nothing
-        ready = await self.lines.ready(asked.api, asked.version, fields, client_id=_FILLER_CLIENT)
+        ready = await self.lines.ready(asked.api, asked.version, fields, client_id=_LOOKS)
         await self.lines.say(ready, self.patience_ms)
 
     async def _run_batch(self, cohort: RoundBatch) -> None:
-        conversations = [
-            RoundRunner(
-                round=each,
-                group_id=self.placed(f"{self.prefix}-{each.race}-{each.number}"),
-                lines=self.lines,
-                patience_ms=self.patience_ms,
-            )
-            for each in cohort.rounds
-        ]
-        await asyncio.gather(*(conversation.run(conversation.round.before) for conversation in conversations))
-        fillers = await self._fill(cohort)
-        racing = [asyncio.create_task(each) for each in await self._rivals(cohort, conversations, fillers)]
+        runners = [self._runner(each) for each in cohort.rounds]
+        await asyncio.gather(*(each.run(each.round.before) for each in runners))
+        fillers = [self._runner(cohort.filler, f"-filler-{each}") for each in range(cohort.filler_count)]
+        for each in fillers:
+            await each.run(each.round.before)
+        racing = [asyncio.create_task(each) for each in await self._rivals(cohort, runners, fillers)]
         await asyncio.wait(racing, timeout=self.quiet_ms / 1000)
-        await asyncio.gather(*(conversation.run(conversation.round.after) for conversation in conversations))
+        await asyncio.gather(*(each.run(each.round.after) for each in runners))
         await asyncio.gather(*racing)
 
-    async def _fill(self, cohort: RoundBatch) -> tuple[str, ...]:
-        """Create the groups that fill up a shared DeleteGroups; return their ids."""
-        first = cohort.rounds[0]
-        fillers = tuple(
-            self.placed(f"{self.prefix}-{first.race}-{first.number}-filler-{each}")
-            for each in range(cohort.filler_count)
-        )
-        for group_id in fillers:
-            fields = _commit(group_id)
-            ready = await self.lines.ready("OffsetCommit", _FILLER_VERSION, fields, client_id=_FILLER_CLIENT)
-            await self.lines.say(ready, self.patience_ms)
-        return fillers
-
-    async def _together(
-        self,
-        shared: Sequence[tuple[RoundRunner, Send, int]],
-        fillers: tuple[str, ...],
-        chance: Random,
-    ) -> Coroutine[object, object, None]:
-        """Return the single DeleteGroups for the groups of all rounds and the fillers, ready to be sent."""
-        groups: list[FieldValue] = [*(each.group_id for each, _, _ in shared), *fillers]
-        chance.shuffle(groups)
-        _, example, delay_us = chance.choice(shared)
-        fields: Fields = {"groups_names": groups}
-        ready = await self.lines.ready(example.api, example.api_version, fields, client_id=example.actor)
-
-        async def race() -> None:
-            if delay_us:
-                await asyncio.sleep(delay_us / 1e6)
-            await self.lines.say(ready, self.patience_ms)
-
-        return race()
+    def _runner(self, of: Round, suffix: str = "") -> RoundRunner:
+        group_id = self.placed(f"{self.prefix}-{of.race}-{of.number}{suffix}")
+        return RoundRunner(round=of, group_id=group_id, lines=self.lines, patience_ms=self.patience_ms)
 
     async def _rivals(
-        self, cohort: RoundBatch, conversations: Sequence[RoundRunner], fillers: tuple[str, ...]
+        self, cohort: RoundBatch, runners: Sequence[RoundRunner], fillers: Sequence[RoundRunner]
     ) -> list[Coroutine[object, object, None]]:
         """Return all rivals of a cohort, ready to be started at once."""
         ready: list[Coroutine[object, object, None]] = []
-        shared: list[tuple[RoundRunner, Send, int]] = []
-        for conversation in conversations:
-            for strand in conversation.round.strands:
-                send = requests_of(strand.steps)[0]
+        shared: list[Strand] = []
+        for runner in runners:
+            for strand in runner.round.strands:
                 if strand.is_shared:
-                    shared.append((conversation, send, strand.delay_us))
+                    shared.append(strand)
                     continue
                 with suppress(UnboundReferenceError):
-                    first = await conversation.ready(send)
-                    ready.append(conversation.race(strand, first))
+                    ready.append(runner.race(strand, await runner.ready(requests_of(strand.steps)[0])))
         if shared:
             chance = Random(cohort.shuffle_seed)  # noqa: S311 - what a seed decides is to be made again, not secret
-            together = await self._together(shared, fillers, chance)
+            groups = [each.group_id for each in (*runners, *fillers)]
+            chance.shuffle(groups)
+            together = await self._together(chance.choice(shared), groups)
             # A long deletion must start before its rivals; a short one may start anywhere among them.
             place = 0 if fillers else chance.randrange(len(ready) + 1)
             ready.insert(place, together)
         return ready
 
+    async def _together(self, strand: Strand, groups: Sequence[str]) -> Coroutine[object, object, None]:
+        """Return the single DeleteGroups for the groups of all rounds and the fillers, ready to be sent."""
+        (send,) = requests_of(strand.steps)
+        fields: Fields = {"groups_names": list[FieldValue](groups)}
+        ready = await self.lines.ready(send.api, send.api_version, fields, client_id=send.actor)
 
-def _commit(group_id: str) -> Fields:
-    partition: Fields = {"partition_index": 0, "committed_offset": 1, "committed_metadata": ""}
-    return {
-        "group_id": group_id,
-        "generation_id_or_member_epoch": -1,
-        "member_id": "",
-        "topics": [{"name": "orders", "partitions": [partition]}],
-    }
+        async def race() -> None:
+            if strand.delay_us:
+                await asyncio.sleep(strand.delay_us / 1e6)
+            await self.lines.say(ready, self.patience_ms)
+
+        return race()

@@ -43,6 +43,9 @@ class Member:
 
 
 NOBODY: Final = Member(member_id="nobody", generation_id=_ANY_GENERATION)
+"""A member that never was."""
+_NO_MEMBER: Final = Member(member_id="", generation_id=-1)
+"""The sender of a commit without a member."""
 
 
 class SetUp(StrEnum):
@@ -82,7 +85,7 @@ def set_up(conversation: Conversation, how: SetUp) -> Member:
     if how is SetUp.NOTHING:
         return NOBODY
     if how is SetUp.OFFSETS:
-        _says(conversation.actor("ana"), commit(NOBODY, by_nobody=True, offset=_OFFSET_BEFORE))
+        _says(conversation.actor("ana"), _commit(_NO_MEMBER, offset=_OFFSET_BEFORE))
         return NOBODY
     if how.is_of_consumers:
         return _set_up_consumers(conversation.actor("ana"), how)
@@ -119,22 +122,24 @@ def _set_up_consumers(ana: Actor, how: SetUp) -> Member:
 
 def _leave_behind(ana: Actor, member: Member, how: SetUp) -> None:
     if how is not SetUp.LEFT:
-        _says(ana, commit(member, offset=_OFFSET_BEFORE))
+        _says(ana, _commit(member, offset=_OFFSET_BEFORE))
     if how in (SetUp.LEFT, SetUp.LEFT_WITH_OFFSETS):
         _says(ana, ask.leave_group())
 
 
-def commit(member: Member, *, by_nobody: bool = False, offset: int = _OFFSET_OF_MEMBER) -> Request:
-    """Return a commit of one offset by a member, or without a member."""
-    topics = {"orders": {0: offset}}
-    if by_nobody:
-        return ask.offset_commit(generation_id=-1, member_id="", group_instance_id=None, topics=topics)
-    return ask.offset_commit(
+def _as(member: Member, ask_for: Callable[..., Request], **further: object) -> Request:
+    """Return a request that says who its sender is."""
+    return ask_for(
         generation_id=member.generation_id,
         member_id=member.member_id,
         group_instance_id=member.group_instance_id,
-        topics=topics,
+        **further,
     )
+
+
+def _commit(member: Member, *, offset: int = _OFFSET_OF_MEMBER) -> Request:
+    """Return a commit of one offset by a member."""
+    return _as(member, ask.offset_commit, topics={"orders": {0: offset}})
 
 
 class Move(StrEnum):
@@ -200,11 +205,7 @@ def beat(member: Member) -> Request:
     """Return a member's heartbeat."""
     if member.is_consumer:
         return _consumer_beat(member)
-    return ask.heartbeat(
-        generation_id=member.generation_id,
-        member_id=member.member_id,
-        group_instance_id=member.group_instance_id,
-    )
+    return _as(member, ask.heartbeat)
 
 
 def _leave(member: Member) -> Request:
@@ -233,16 +234,11 @@ def _join_known(member: Member) -> Request:
 
 
 def _sync(member: Member) -> Request:
-    return ask.sync_group(
-        generation_id=member.generation_id,
-        member_id=member.member_id,
-        group_instance_id=member.group_instance_id,
-        assignments=((member.member_id, b"raced for"),),
-    )
+    return _as(member, ask.sync_group, assignments=((member.member_id, b"raced for"),))
 
 
-def _commit_by_nobody(member: Member) -> Request:
-    return commit(member, by_nobody=True, offset=_OFFSET_OF_NOBODY)
+def _commit_by_nobody(_: Member) -> Request:
+    return _commit(_NO_MEMBER, offset=_OFFSET_OF_NOBODY)
 
 
 def _fetch(_: Member) -> Request:
@@ -282,13 +278,8 @@ def _consumer_leave(member: Member) -> Request:
 
 
 def _consumer_commit(member: Member) -> Request:
-    return ask.offset_commit(
-        version=_COMMIT_OF_CONSUMERS,
-        generation_id=member.generation_id,
-        member_id=member.member_id,
-        group_instance_id=None,
-        topics={"orders": {0: _OFFSET_OF_MEMBER}},
-    )
+    topics = {"orders": {0: _OFFSET_OF_MEMBER}}
+    return _as(member, ask.offset_commit, version=_COMMIT_OF_CONSUMERS, topics=topics)
 
 
 def _join_as_classic_consumer() -> Request:
@@ -305,7 +296,7 @@ _MOVES: Final[Mapping[Move, _Speaks]] = {
     Move.JOIN_STATIC: _says_for(lambda _: ask.join_group(member_id="", group_instance_id=INSTANCE)),
     Move.SYNC: _says_for(_sync),
     Move.LEAVE: _says_for(_leave),
-    Move.COMMIT: _says_for(commit),
+    Move.COMMIT: _says_for(_commit),
     Move.COMMIT_BY_NOBODY: _says_for(_commit_by_nobody),
     Move.COMMIT_AND_FETCH: _says_for(_commit_by_nobody, _fetch),
     Move.FETCH: _says_for(_fetch),

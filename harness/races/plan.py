@@ -5,12 +5,12 @@ before it.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
 from harness.races.catalogue import Race
-from harness.races.moves import Move, look_back, set_up, speak
+from harness.races.moves import Move, SetUp, look_back, set_up, speak
 from harness.scenario.conversation import Conversation
 from harness.scenario.script import ActorSheet, Send, Step
 
@@ -59,6 +59,14 @@ class RoundBatch:
     """Decides the order in which the shared request names the groups."""
     filler_count: int = 0
     """The number of further groups in that request, each with an offset, that no other request uses."""
+
+    @property
+    def filler(self) -> Round:
+        """The round of such a group, which has a set-up alone."""
+        conversation = Conversation()
+        set_up(conversation, SetUp.OFFSETS)
+        steps = tuple(conversation.steps)
+        return replace(self.rounds[0], before=steps, strands=(), after=(), steps=steps)
 
 
 def cohorts(race: Race, *, round_count: int, seed: int) -> Iterator[RoundBatch]:
