@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final, TypeAlias
 
 from harness.invariants.blame import Blame, Refusal
@@ -66,15 +67,22 @@ class Identity:
             self._given.setdefault(given, set()).add(answered.connection)
 
 
+@dataclass(slots=True, kw_only=True)
+class _Followed:
+    """What is known of one group."""
+
+    identity: Identity
+    leaders: Group
+    consumers: ConsumerGroup
+    commits: Commits
+    blame: Blame
+
+
 @dataclass(slots=True)
 class _Conversation:
     """The groups of one conversation."""
 
-    groups: dict[str, Group] = field(default_factory=dict)
-    consumer_groups: dict[str, ConsumerGroup] = field(default_factory=dict)
-    commits: dict[str, Commits] = field(default_factory=dict)
-    identities: dict[str, Identity] = field(default_factory=dict)
-    blames: dict[str, Blame] = field(default_factory=dict)
+    groups: dict[str, _Followed] = field(default_factory=dict)
     topic_names: dict[str, str] = field(default_factory=dict)
 
 
@@ -99,30 +107,26 @@ class Checker:
             (event.run_id, event.target, event.scenario_id), _Conversation()
         )
         if event.kind in _COORDINATOR_ENDS:
-            for blame in conversation.blames.values():
-                blame.changes_ms.append(event.at_ms)
+            for group in conversation.groups.values():
+                group.blame.changes_ms.append(event.at_ms)
         exchange = self._pairing.take(event)
         if exchange is None or (event.kind != EventKind.REQUEST and exchange.answer is None):
             return ()
-        if event.kind == EventKind.REQUEST:
-            found = self._asked(conversation, exchange)
-        else:
-            found = self._answered(conversation, exchange)
+        is_request = event.kind == EventKind.REQUEST
+        for group_id in exchange.groups:
+            blame = self._group(conversation, group_id).blame
+            self.refusals += (blame.asked if is_request else blame.answered)(exchange)
+        found = (self._asked if is_request else self._answered)(conversation, exchange)
         return tuple(_violation(event, group_id, each) for group_id, each in found)
 
     def _asked(self, conversation: _Conversation, asked: Exchange) -> Iterator[tuple[str, Found]]:
-        for group_id in asked.groups:
-            self.refusals += self._blame(conversation, group_id).asked(asked)
-        group_id = text(asked.request, "group_id")
-        if group_id:
-            self._consumer_group(conversation, group_id).asked(asked)
-            self._commits(conversation, group_id).asked(asked)
-            identity = conversation.identities.setdefault(group_id, Identity())
-            yield from ((group_id, found) for found in identity.asked(asked))
+        if group_id := text(asked.request, "group_id"):
+            group = self._group(conversation, group_id)
+            group.consumers.asked(asked)
+            group.commits.asked(asked)
+            yield from ((group_id, found) for found in group.identity.asked(asked))
 
     def _answered(self, conversation: _Conversation, answered: Exchange) -> Iterator[tuple[str, Found]]:
-        for group_id in answered.groups:
-            self.refusals += self._blame(conversation, group_id).answered(answered)
         match answered.api:
             case "Metadata":
                 for topic in items(answered.response, "topics"):
@@ -131,49 +135,41 @@ class Checker:
                 self._groups_deleted(conversation, answered)
             case "DeleteTopics":
                 for topic in items(answered.response, "responses"):
-                    self._topic_deleted(conversation, text(topic, "name"), answered)
+                    _topic_deleted(conversation, text(topic, "name"), answered)
             case _:
                 for group_id, fields in _of_groups(answered):
-                    conversation.identities.setdefault(group_id, Identity()).answered(answered)
                     group = self._group(conversation, group_id)
-                    yield from ((group_id, found) for found in group.answered(answered))
-                    consumer_group = self._consumer_group(conversation, group_id)
-                    yield from ((group_id, found) for found in consumer_group.answered(answered))
-                    commits = self._commits(conversation, group_id)
-                    yield from ((group_id, found) for found in commits.answered(answered, fields))
+                    group.identity.answered(answered)
+                    every = group.leaders.answered(answered), group.consumers.answered(answered)
+                    for found in chain(*every, group.commits.answered(answered, fields)):
+                        yield group_id, found
 
     def _groups_deleted(self, conversation: _Conversation, answered: Exchange) -> None:
         for result in items(answered.response, "results"):
             if text(result, "error_code") == NO_ERROR:
-                self._group(conversation, text(result, "group_id")).removed()
-                self._consumer_group(conversation, text(result, "group_id")).removed()
-                self._commits(conversation, text(result, "group_id")).removed(answered)
+                group = self._group(conversation, text(result, "group_id"))
+                group.leaders.removed()
+                group.consumers.removed()
+                group.commits.removed(answered)
 
-    def _topic_deleted(self, conversation: _Conversation, name: str, answered: Exchange) -> None:
-        for commits in conversation.commits.values():
-            commits.topic_removed(name, answered)
-        for group in conversation.consumer_groups.values() if name == _LOG else ():
-            group.removed()
-
-    def _group(self, conversation: _Conversation, group_id: str) -> Group:
-        return conversation.groups.setdefault(group_id, Group())
-
-    def _consumer_group(self, conversation: _Conversation, group_id: str) -> ConsumerGroup:
-        return conversation.consumer_groups.setdefault(
-            group_id, ConsumerGroup(names=conversation.topic_names, consumers={})
-        )
-
-    def _blame(self, conversation: _Conversation, group_id: str) -> Blame:
-        if group_id not in conversation.blames:
-            conversation.blames[group_id] = Blame(group=group_id, is_whole=self._is_whole)
-        return conversation.blames[group_id]
-
-    def _commits(self, conversation: _Conversation, group_id: str) -> Commits:
-        if group_id not in conversation.commits:
-            conversation.commits[group_id] = Commits(
-                may_expire=self._offsets_expire, names=conversation.topic_names
+    def _group(self, conversation: _Conversation, group_id: str) -> _Followed:
+        if group_id not in conversation.groups:
+            names = conversation.topic_names
+            conversation.groups[group_id] = _Followed(
+                identity=Identity(),
+                leaders=Group(),
+                consumers=ConsumerGroup(names=names, consumers={}),
+                commits=Commits(may_expire=self._offsets_expire, names=names),
+                blame=Blame(group=group_id, is_whole=self._is_whole),
             )
-        return conversation.commits[group_id]
+        return conversation.groups[group_id]
+
+
+def _topic_deleted(conversation: _Conversation, name: str, answered: Exchange) -> None:
+    for group in conversation.groups.values():
+        group.commits.topic_removed(name, answered)
+        if name == _LOG:
+            group.consumers.removed()
 
 
 def check(events: Iterable[Event], *, offsets_expire: bool = False) -> tuple[Violation, ...]:

@@ -65,38 +65,37 @@ _LOADING_MS: Final = 60_000.0
 """How long an unobserved load may take; any other request about the group shows its end before that."""
 
 
-def maybe_while_loading(operations: Sequence[Exchange], group_id: str, *, since_ms: float) -> frozenset[int]:
-    """Return the places of heartbeats answered NONE that may have come during a load.
+def maybe_while_loading(
+    operations: Sequence[Exchange], group_id: str, since_ms: float | None
+) -> tuple[frozenset[int], float | None]:
+    """Return which heartbeats answered NONE may have come during a load, and since when it may still go on.
 
     Args:
         operations: of one coordinator, in the order in which they were sent.
         group_id: the group whose load is in question.
-        since_ms: when the coordinator took over.
+        since_ms: when the coordinator took over, if it may be loading.
+
+    Returns:
+        Their places, and when it took over; None if it has loaded.
 
     Source: GroupCoordinator#doHeartbeat (3.9.2), GroupCoordinatorService#heartbeat (4.3.1).
     """
-    seeing = (
+    if since_ms is None:
+        return frozenset(), None
+    seeing = [
         each.answered_ms
         for each in operations
         if group_id in each.groups and each.answer is not None and not _is_blind(each)
-    )
-    until_ms = min(min(seeing, default=inf), since_ms + _LOADING_MS)
-    return frozenset(
+    ]
+    end_ms = since_ms + _LOADING_MS
+    until_ms = min((*seeing, end_ms))
+    blind = (
         place
         for place, each in enumerate(operations)
         if _is_blind(each) and since_ms <= each.answered_ms and each.asked_ms < until_ms
     )
-
-
-def may_be_loading(operations: Sequence[Exchange], group_id: str, since_ms: float | None) -> bool:
-    """Return whether a coordinator that took over at that time may still be loading."""
-    if since_ms is None:
-        return False
-    return not any(
-        (group_id in each.groups and each.answer is not None and not _is_blind(each))
-        or each.asked_ms > since_ms + _LOADING_MS
-        for each in operations
-    )
+    is_over = bool(seeing) or any(each.asked_ms > end_ms for each in operations)
+    return frozenset(blind), None if is_over else since_ms
 
 
 def _is_blind(operation: Exchange) -> bool:

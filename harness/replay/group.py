@@ -14,7 +14,7 @@ from harness.apis.descriptor import Access
 from harness.invariants.exchange import HEARTBEATS, MEMBERSHIP, NO_ERROR, Exchange, number, text
 from harness.replay.compare import ReferenceAnswer
 from harness.replay.course import Course, Misfit, Skip
-from harness.replay.gaps import UNSEEN, Gap, gaps_of, may_be_loading, maybe_while_loading, with_begun
+from harness.replay.gaps import UNSEEN, Gap, gaps_of, maybe_while_loading, with_begun
 from harness.replay.gaps import WHY as LOADING
 from harness.replay.history import RecordedConversation, members_of
 from harness.replay.machine import ReplayMachine, refusal
@@ -352,13 +352,8 @@ class _Part:
             and (unknown is None or (each.topic, each.partition) in unknown)
         )
 
-    def _maybe_while_loading(self, fed: Sequence[Exchange], since_ms: float | None) -> frozenset[int]:
-        if since_ms is None:
-            return frozenset()
-        return maybe_while_loading(fed, self._group_id, since_ms=since_ms)
-
     def _replay_from(self, fed: Sequence[Exchange], before: Running) -> _Replayed:
-        maybe_unseen = self._maybe_while_loading(fed, before.since_ms)
+        maybe_unseen, since_ms = maybe_while_loading(fed, self._group_id, before.since_ms)
         tolerance_ms = TOLERANCE_MS + self._conversation.slowest_ms
         windows = Windows(operations=fed, until_ms=until_of(fed), tolerance_ms=tolerance_ms)
         course = Course(
@@ -392,7 +387,7 @@ class _Part:
             left=tuple(each for place, each in enumerate(fed) if not course.position.is_taken(place)),
             unknown=before.unknown,
             named=before.named | named_partitions(fed, self._group_id, self._conversation.topic_names),
-            since_ms=before.since_ms if may_be_loading(fed, self._group_id, before.since_ms) else None,
+            since_ms=since_ms,
         )
         return running, ()
 

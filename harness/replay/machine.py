@@ -150,6 +150,10 @@ class ReplayMachine:
             fields = {"key": "orders", "key_type": key_type}
             found = encode_request("FindCoordinator", 2, correlation_id=0, client_id="orders", fields=fields)
             self._handle(_SET_UP, self._read(found))
+        self._leave_to_search()
+
+    def _leave_to_search(self) -> None:
+        """Take up what else happens between two requests: here nothing but deadlines."""
 
     def create_topic(self, name: str, num_partitions: int, topic_id: str | None) -> None:
         """Create a topic."""

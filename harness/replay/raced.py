@@ -3,16 +3,14 @@
 A write is through some time after it began, and a Dead group is removed some time after it died.
 """
 
-from collections.abc import Mapping
 from math import inf
 from typing import Final
 
 from typing_extensions import override
 
 from harness.invariants.exchange import Exchange
-from harness.replay.history import RecordedConversation
 from harness.replay.machine import Answers, InnerKind, InnerStep, ReplayMachine
-from harness.targets.reference.profile import ReferenceProfile, state_of
+from harness.targets.reference.profile import state_of
 from reference_coordinator.core.effects import AppendRecords
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import AppendId, GroupId
@@ -26,19 +24,12 @@ _HORIZON_MS: Final = 5_000
 class RacedMachine(ReplayMachine):
     """A broker of the reference whose pending writes and removals are inner steps."""
 
-    def __init__(
-        self,
-        spec: ReferenceProfile,
-        conversation: RecordedConversation,
-        groups: frozenset[str],
-        topics: Mapping[str, int],
-        strays: Mapping[str, tuple[str, ...]],
-    ) -> None:
-        super().__init__(spec, conversation, groups, topics, strays)
+    @override
+    def _leave_to_search(self) -> None:
         self._written: list[AppendId] = []
         self._dying: Answers = ()
         """Answers of the Scala coordinator that wait until a Dead group is removed."""
-        if spec.profile.coordinator is CoordinatorFamily.JAVA:
+        if self._spec.profile.coordinator is CoordinatorFamily.JAVA:
             self._decided = self._apis.append_outcome
             self._apis.append_outcome = self._append_outcome
         else:

@@ -230,30 +230,29 @@ def first_offsets(
         group_id: the group.
         names: of topics, by their ids.
     """
-    written: set[TopicPartition] = set()
-    found: dict[TopicPartition, SeedOffset] = {}
-    for operation in operations:
-        if operation.descriptor.offsets in NAMES_WRITTEN_OFFSETS:
-            written.update(_partitions(operation.request, names))
-        if operation.descriptor.offsets is OffsetUse.FETCHES and operation.answer is not None:
-            for offset in _fetched(operation.answer, group_id, names):
-                if (offset.topic, offset.partition) not in written:
-                    found.setdefault((offset.topic, offset.partition), offset)
-    return tuple(each for each in found.values() if each.offset != NO_OFFSET)
+    found: dict[TopicPartition, SeedOffset | None] = {}
+    for partition, fetched in _offsets_named(operations, group_id, names):
+        found.setdefault(partition, fetched)
+    return tuple(each for each in found.values() if each is not None and each.offset != NO_OFFSET)
 
 
 def named_partitions(
     operations: Iterable[Exchange], group_id: str, names: Mapping[str, str]
 ) -> frozenset[TopicPartition]:
     """Return the partitions whose offsets the operations wrote or fetched."""
-    named: set[TopicPartition] = set()
+    return frozenset(partition for partition, _ in _offsets_named(operations, group_id, names))
+
+
+def _offsets_named(
+    operations: Iterable[Exchange], group_id: str, names: Mapping[str, str]
+) -> Iterator[tuple[TopicPartition, SeedOffset | None]]:
+    """Yield the partitions that operations name, each with its offset if fetched, or None if written."""
     for operation in operations:
         if operation.descriptor.offsets in NAMES_WRITTEN_OFFSETS:
-            named.update(_partitions(operation.request, names))
+            yield from ((partition, None) for partition in _partitions(operation.request, names))
         if operation.descriptor.offsets is OffsetUse.FETCHES and operation.answer is not None:
-            fetched = _fetched(operation.answer, group_id, names)
-            named.update((each.topic, each.partition) for each in fetched)
-    return frozenset(named)
+            for offset in _fetched(operation.answer, group_id, names):
+                yield (offset.topic, offset.partition), offset
 
 
 def _entries(fields: Fields) -> Iterator[tuple[Fields, Fields]]:
