@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
 from os.path import lexists
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.captures import DEFAULT_PORT, Judge, JudgedCaptures, JudgedGroup, Terms, judge_here, sources_of
+from harness.captures.excerpts import likeness, signature_of
 from harness.captures.judged import patterns_of
 from harness.captures.pages import Given, write_pages
 from harness.captures.sources import Recording, recordings_of
@@ -23,10 +25,12 @@ from harness.invariants.blame import Refusal, ToBlame, in_words
 from harness.invariants.stored import check_run
 from harness.orchestration.plan import PlanError, parse_properties
 from harness.races.catalogue import race_of
+from harness.races.known import why_known
 from harness.replay import ReferenceProfile, Replayed
 from harness.replay.group import NEVER_CAME
 from harness.replay.replay import keep
 from harness.replay.unexplained import GIVEN_UP
+from harness.results.replay_results import ReplayFinding
 from harness.results.status import ExitCode, worst
 from harness.results.stored_data import open_folder, run_kind
 from harness.spark.master import SparkError, why_no_spark
@@ -98,6 +102,23 @@ class _Judged:
     @property
     def name(self) -> str:
         return "" if self.recording.header is None else self.recording.header.target
+
+    def why_known(self, finding: ReplayFinding) -> str | None:
+        """Return why a finding of a race is known of its target; None if it is not."""
+        header = self.recording.header
+        if not self.recording.is_raced or header is None:
+            return None
+        signature = signature_of(likeness(finding))
+        return why_known(finding, signature, header, today=datetime.now(UTC).date())
+
+    @property
+    def unknown(self) -> list[Replayed]:
+        """The results of the groups, without the findings that are known."""
+        results = (group.replayed for group in self.judged.groups)
+        return [
+            replace(each, findings=tuple(one for one in each.findings if self.why_known(one) is None))
+            for each in results
+        ]
 
 
 @ends_with_exit_code
@@ -209,7 +230,7 @@ def _say_judged(writer: Writer, each: _Judged, *, is_alone: bool, where: Path | 
         writer.say(each.compared.says)
     rest = f"{where / _IN_PAGES} has all" if where else "--out FOLDER or --json FILE writes all"
     named = race_of if each.recording.is_raced else str
-    writer.say_beginning(partial(_print, judged=each.judged, named=named), rest=rest, keep=_KEPT + _CAUSES)
+    writer.say_beginning(partial(_print, found=each, named=named), rest=rest, keep=_KEPT + _CAUSES)
     refusals = [] if each.recording.is_raced else _refusals(each.judged)
     causes = [plain(line) for line in in_words(refusals)]
     for line in causes[:_CAUSES]:
@@ -233,7 +254,7 @@ def _write(found: Sequence[_Judged], json_file: Path | None, out: Path | None) -
 
 
 def _exit_code(each: _Judged, fail_on: FailOn | None) -> ExitCode:
-    replayed = [group.replayed for group in each.judged.groups]
+    replayed = each.unknown
     codes = [exit_code(replayed)]
     if each.recording.is_raced and _is_open(replayed):
         codes = [ExitCode.INDETERMINATE]
@@ -309,7 +330,8 @@ def _refusals(judged: JudgedCaptures) -> list[Refusal]:
     return [refusal for group in judged.groups for refusal in group.refusals]
 
 
-def _print(console: Console, *, judged: JudgedCaptures, named: Callable[[str], str]) -> None:
+def _print(console: Console, *, found: _Judged, named: Callable[[str], str]) -> None:
+    judged = found.judged
     table = Table("group", "clients", "compared", "not compared", *ToBlame, box=None)
     by_name: dict[str, list[JudgedGroup]] = {}
     for each in judged.groups:
@@ -340,7 +362,9 @@ def _print(console: Console, *, judged: JudgedCaptures, named: Callable[[str], s
         _say(console, f"{pattern.signature}: {pattern.what}, {pattern.count} times, to {clients}")
         _say(console, f"  {pattern.noticed}")
     for finding in findings:
-        _say(console, f"group {finding.group}, at {finding.at_ms / 1_000:.3f} s: {finding.says}")
+        reason = found.why_known(finding)
+        known = f"; known: {reason}" if reason else ""
+        _say(console, f"group {finding.group}, at {finding.at_ms / 1_000:.3f} s: {finding.says}{known}")
 
 
 def _say(console: Console, line: str) -> None:

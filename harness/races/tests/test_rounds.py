@@ -14,7 +14,7 @@ from harness.races.plan import cohorts, make_round
 from harness.replay.group import Account, GroupReplay
 from harness.replay.history import conversation_of
 from harness.scenario.script import Send
-from harness.tap.journal import JOURNAL
+from harness.tap.journal import JOURNAL, Journal, Kind, Opening
 from harness.tap.run import finish, run_header
 from harness.targets.reference.profile import specification
 from harness.targets.reference.usual import USUAL_CONFIG
@@ -23,7 +23,7 @@ from harness.tests.raced import Shuffled, raced
 from harness.tests.site_reading import view_of
 from harness.trace.events import RunKind
 from harness.trace.files import RunFolder
-from harness.wire.codec import Fields, encode_request
+from harness.wire.codec import Fields, encode_request, encode_response
 from harness.wire.schema import request_shape
 
 GROUP = "raced"
@@ -113,6 +113,65 @@ def test_only_the_scala_coordinator_shows_a_dead_group_and_only_before_it_is_rem
     group = GroupReplay(group_id=GROUP, spec=spec, account=account, is_whole=True, is_raced=True)
     group.take(conversation_of(exchanges))
     assert (account.findings == []) is is_explained
+
+
+@pytest.mark.parametrize(
+    ("spec", "exit_code", "says"),
+    [
+        ("kafka:3.9.2", 0, "known: OffsetDelete and DeleteGroups both say NONE"),
+        ("kafka:4.1.2", 1, ""),
+        ("external:127.0.0.1:9092", 1, ""),
+    ],
+)
+def test_a_finding_that_is_known_of_its_target_is_said_with_its_reason_and_ends_with_0(
+    spec: str, exit_code: int, says: str, tmp_path: Path
+) -> None:
+    group = "race-1-offset-delete-3"
+    part: Fields = {"name": "orders", "partitions": [{"partition_index": 0}]}
+    committed: Fields = {"partition_index": 0, "committed_offset": 1, "committed_metadata": ""}
+    of_topic: Fields = {"name": "orders", "partitions": [committed]}
+    nobody: Fields = {"generation_id_or_member_epoch": -1, "member_id": "", "retention_time_ms": -1}
+    written: Fields = {"name": "orders", "partitions": [{"partition_index": 0, "error_code": "NONE"}]}
+    asked: dict[str, tuple[int, Fields, Fields]] = {
+        "OffsetCommit": (2, {"group_id": group, "topics": [of_topic], **nobody}, {"topics": [written]}),
+        "DeleteGroups": (
+            0,
+            {"groups_names": [group]},
+            {"throttle_time_ms": 0, "results": [{"group_id": group, "error_code": "NONE"}]},
+        ),
+        "OffsetDelete": (
+            0,
+            {"group_id": group, "topics": [part]},
+            {"error_code": "NONE", "throttle_time_ms": 0, "topics": [written]},
+        ),
+    }
+    folder = RunFolder.create(tmp_path, "run")
+    header = replace(
+        HEADER, target="broker", spec=spec, profile="3.9", broker_config=json.dumps(dict(USUAL_CONFIG))
+    )
+    folder.write_run(run_header("run", (header.target,), RunKind.RACES, "kafka-conformance race"))
+    folder.write_headers(header.target, [header])
+    journal = Journal(folder.of_target(header.target) / JOURNAL, "broker")
+
+    def keeps(kind: Kind, api: str, frame: bytes) -> None:
+        journal.keep(kind, [*asked].index(api), len(frame).to_bytes(4, "big") + frame)
+
+    for number in range(len(asked)):
+        opening = Opening(conversation="races", client="races", broker="bootstrap", address="broker")
+        journal.keep_record(Kind.OPENED, number, opening)
+    for together in (["OffsetCommit"], ["DeleteGroups", "OffsetDelete"]):
+        for api in together:
+            version, request, _ = asked[api]
+            frame = encode_request(api, version, correlation_id=0, client_id="bob", fields=request)
+            keeps(Kind.REQUEST_BYTES, api, frame)
+        for api in together:
+            version, _, answer = asked[api]
+            keeps(Kind.RESPONSE_BYTES, api, encode_response(api, version, correlation_id=0, fields=answer))
+    ended = CliRunner().invoke(app, ["judge", str(finish(folder, ended="complete").folder.path)])
+    assert ended.exit_code == exit_code, ended.output
+    assert "NONE instead of GROUP_ID_NOT_FOUND" in ended.output
+    assert says in " ".join(ended.output.split())
+    assert ("known:" in ended.output) is bool(says)
 
 
 def _exchange(
