@@ -8,18 +8,17 @@ from math import inf
 from typing import Final, TypeAlias
 
 from harness.captures.excerpts import Excerpts, PageRoom
-from harness.captures.facts import Facts, facts_of
 from harness.captures.judged import Answered, JudgedCaptures, JudgedGroup, joined
 from harness.captures.notes import Notes
 from harness.captures.parts import PART, STRETCH, Start, parts_of, stretches_of
-from harness.captures.rows import Row, RowKind, exchange_of, in_order
+from harness.captures.rows import Facts, Row, RowKind, exchange_of, facts_of, in_order
 from harness.captures.sources import CONVERSATION, Sources, rows_of_captures, rows_of_journal
 from harness.invariants.blame import Blame, Refusal, ToBlame
 from harness.invariants.exchange import Exchange
 from harness.replay import ReferenceProfile
-from harness.replay.gaps import Gap
 from harness.replay.group import FINDINGS_OF_GROUP_MAX, Account, GroupReplay
 from harness.replay.history import conversation_of
+from harness.replay.selecting import Gap
 from harness.report.model.conversation import codes_in
 
 DEFAULT_PORT: Final = 9092

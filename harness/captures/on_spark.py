@@ -14,12 +14,11 @@ from operator import itemgetter
 from typing import Final
 
 from harness.captures.excerpts import PageRoom
-from harness.captures.facts import Facts, facts_of
 from harness.captures.judged import JudgedCaptures, JudgedGroup, joined
 from harness.captures.judging import Terms, judge_stretch, split
 from harness.captures.notes import Notes
 from harness.captures.parts import Start, stretches_of
-from harness.captures.rows import Row
+from harness.captures.rows import Facts, Row, facts_of
 from harness.captures.sources import Sources, rows_of_captures, rows_of_journal
 from harness.spark.executors import GroupedRow, grouped_job
 

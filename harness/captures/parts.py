@@ -16,8 +16,7 @@ from heapq import heappop, heappush
 from math import inf
 from typing import Final, TypeAlias
 
-from harness.captures.facts import Facts
-from harness.captures.rows import Row, exchange_of
+from harness.captures.rows import Facts, Row, exchange_of
 from harness.invariants.blame import Blame
 from harness.invariants.exchange import Exchange, text
 from harness.replay.history import conversation_of

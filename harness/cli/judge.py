@@ -24,8 +24,7 @@ from harness.invariants import Violation
 from harness.invariants.blame import Refusal, ToBlame, in_words
 from harness.invariants.stored import check_run
 from harness.orchestration.plan import PlanError, parse_properties
-from harness.races.catalogue import race_of
-from harness.races.known import why_known
+from harness.races.catalogue import race_of, why_known
 from harness.replay import ReferenceProfile, Replayed
 from harness.replay.group import NEVER_CAME
 from harness.replay.replay import keep

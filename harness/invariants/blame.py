@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from harness.apis.descriptor import Access
-from harness.invariants.consumer_group import Owned, owned_partitions
 from harness.invariants.exchange import (
     COORDINATOR_CHANGED,
     HEARTBEATS,
@@ -24,6 +23,7 @@ from harness.invariants.exchange import (
     structure,
     text,
 )
+from harness.invariants.laws import Owned, owned_partitions
 
 GRACE_MS: Final = 1_000.0
 """How long a request may be under way that was made before its client could know better."""

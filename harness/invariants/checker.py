@@ -6,8 +6,6 @@ from itertools import chain
 from typing import Final, TypeAlias
 
 from harness.invariants.blame import Blame, Refusal
-from harness.invariants.commits import Commits
-from harness.invariants.consumer_group import ConsumerGroup
 from harness.invariants.exchange import (
     HEARTBEATS,
     LOOKED_AT,
@@ -18,7 +16,7 @@ from harness.invariants.exchange import (
     items,
     text,
 )
-from harness.invariants.group import Group
+from harness.invariants.laws import Commits, ConsumerGroup, Group
 from harness.invariants.violation import AtFault, Found, Invariant, Violation
 from harness.trace.events import Event, EventKind
 

@@ -1,11 +1,18 @@
-"""The catalogue of races."""
+"""The catalogue of races, and the findings that they are known to show of Kafka itself."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
 from typing import Final
 
+from harness.diff.expectations import Entry, load_expectations
+from harness.diff.judge import TargetInfo
 from harness.races.moves import Move, SetUp
+from harness.results.replay_results import ReplayFinding
+from harness.trace.events import TraceHeader
 
 
 class RaceError(Exception):
@@ -222,3 +229,27 @@ def select_races(patterns: Sequence[str]) -> tuple[Race, ...]:
     return tuple(
         race for race in RACES if not patterns or any(fnmatchcase(race.name, each) for each in patterns)
     )
+
+
+@cache
+def _entries() -> tuple[Entry, ...]:
+    return tuple(each.entry for each in load_expectations([Path(__file__).with_name("known.toml")]))
+
+
+def why_known(finding: ReplayFinding, signature: str, header: TraceHeader, *, today: date) -> str | None:
+    """Return why a finding of a race is known of its target; None if it is not.
+
+    Args:
+        finding: the finding.
+        signature: its signature.
+        header: what the run's folder says of the target.
+        today: the date by which expiry is judged.
+    """
+    info = TargetInfo(
+        run_id=header.run_id, target=header.target, spec=header.spec, profile=header.profile, oracle=None
+    )
+    race = f"races/{race_of(finding.group)}"
+    for each in _entries():
+        if each.signature == signature and each.concerns(race, info) and not each.has_expired(today):
+            return f"{each.reason} [{each.link}]"
+    return None

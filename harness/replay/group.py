@@ -13,14 +13,11 @@ from typing import Final, TypeAlias
 from harness.apis.descriptor import Access
 from harness.invariants.exchange import HEARTBEATS, MEMBERSHIP, NO_ERROR, Exchange, number, text
 from harness.replay.compare import ReferenceAnswer
-from harness.replay.course import Course, Misfit, Skip
-from harness.replay.gaps import UNSEEN, Gap, gaps_of, maybe_while_loading, with_begun
-from harness.replay.gaps import WHY as LOADING
 from harness.replay.history import RecordedConversation, members_of
-from harness.replay.machine import ReplayMachine, refusal
+from harness.replay.machine import RacedMachine, ReplayMachine, refusal
 from harness.replay.modern import ModernGroup, is_first, joins
 from harness.replay.modern import has_earlier_members as has_earlier_modern_members
-from harness.replay.raced import RacedMachine
+from harness.replay.search import Course, Misfit, Skip
 from harness.replay.seeds import (
     Seed,
     SeedOffset,
@@ -32,17 +29,23 @@ from harness.replay.seeds import (
     named_partitions,
 )
 from harness.replay.selecting import (
+    UNSEEN,
+    Gap,
     about,
     back_ms,
     belongs_before,
     breaks_of,
     fed_of,
+    gaps_of,
     heard_of,
     is_under_way,
+    maybe_while_loading,
     strays_of,
     transactional_ids,
     until_of,
+    with_begun,
 )
+from harness.replay.selecting import WHY as LOADING
 from harness.replay.topics import TopicChange
 from harness.replay.unexplained import Windows, finding_of, unexplained
 from harness.results.replay_results import Replayed, ReplayFinding

@@ -1,12 +1,13 @@
 """The reference as a recording is replayed on it: one of two modules of replays that use the reference.
 
 Nothing happens in it by itself. What happens between two requests is an *inner step*, which the search may
-take at any time: a write takes effect, a deadline passes, a group that is Dead is removed.
+take at any time: a write takes effect, a deadline passes, a group that is Dead is removed. Choices that Kafka
+leaves to chance are made as the target made them.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache, lru_cache, partial
 from math import inf
@@ -15,7 +16,6 @@ from typing import Final, NamedTuple, Self, TypeAlias
 from typing_extensions import override
 
 from harness.invariants.exchange import Exchange, Fields
-from harness.replay.choices import SeenChoices
 from harness.replay.compare import ReferenceAnswer, comparable
 from harness.replay.history import RecordedConversation
 from harness.replay.seeds import Seed, SeedOffset, latest, seed_of
@@ -27,9 +27,12 @@ from harness.wire.codec import decode_response, encode_request
 from harness.wire.schema import API_NAMES
 from reference_coordinator.broker_messages import BrokerResponse
 from reference_coordinator.core.choices import DeterministicChoices
-from reference_coordinator.core.effects import Respond
+from reference_coordinator.core.effects import AppendRecords, Respond
+from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import (
+    AppendId,
     GroupId,
+    MemberId,
     Millis,
     ProducerEpoch,
     ProducerId,
@@ -38,7 +41,7 @@ from reference_coordinator.core.ids import (
     TransactionalId,
 )
 from reference_coordinator.core.map_order import partition_for
-from reference_coordinator.core.records import CoordinatorRecord
+from reference_coordinator.core.records import CoordinatorRecord, GroupMetadataRecord
 from reference_coordinator.core.timers import Due, Timers
 from reference_coordinator.groups.classic.group import ClassicGroup
 from reference_coordinator.groups.group import Group
@@ -48,6 +51,7 @@ from reference_coordinator.groups.share.group import ShareGroup
 from reference_coordinator.groups.share.initializing import initialized_assignment_pending
 from reference_coordinator.messages import RequestContext
 from reference_coordinator.profile.api_versions import ApiRanges
+from reference_coordinator.profile.behaviours import CoordinatorFamily
 from reference_coordinator.runtime.deadlines import Deadline, OffsetExpirationKey, TimerKey
 from reference_coordinator.wire import (
     MalformedRequestError,
@@ -56,6 +60,64 @@ from reference_coordinator.wire import (
     read_request,
     write_response,
 )
+
+
+@dataclass(slots=True)
+class SeenChoices:
+    """The ids that the target gave, and the leader and protocol that it chose."""
+
+    operations: Sequence[Exchange]
+    strays: Mapping[str, tuple[str, ...]]
+    """Ids that answers list and that no request was answered with, by prefix."""
+    current: Exchange | None = None
+    """The operation that is being applied."""
+    parked: dict[int, Exchange] = field(default_factory=dict)
+    """JoinGroups that wait for their answer, by their index."""
+    given: set[str] = field(default_factory=set)
+    rest: DeterministicChoices = field(default_factory=DeterministicChoices)
+
+    def member_id(self, prefix: str) -> MemberId:
+        """Return the id that the request was answered with."""
+        answered = self._of_current("member_id")
+        seen = (answered,) if isinstance(answered, str) and answered else self.strays.get(prefix, ())
+        chosen = next(each for each in (*seen, *self._unseen()) if each not in self.given)
+        self.given.add(chosen)
+        return MemberId(chosen)
+
+    def uuid(self) -> MemberId:
+        """Return the id that the request was answered with, or one that answers list as its sender's."""
+        if self.current is None:
+            return self.member_id("")
+        request = self.current.request
+        found = request.get("group_instance_id") or request.get("instance_id") or self.current.actor
+        return self.member_id(str(found or ""))
+
+    def leader(self, candidates: Sequence[MemberId]) -> MemberId:
+        """Return the candidate that a waiting JoinGroup's answer names, else any answer, else the first."""
+        everybody = {(each.answer or {}).get("leader") for each in self.operations}
+        for known in (self._reported("leader"), everybody):
+            if (found := next((each for each in candidates if each in known), None)) is not None:
+                return found
+        return candidates[0]
+
+    def protocol(self, tied: Sequence[str], family: CoordinatorFamily) -> str:
+        """Return the protocol in a waiting JoinGroup's answer, else the first in Kafka's map."""
+        reported = self._reported("protocol_name")
+        return next((each for each in tied if each in reported), self.rest.protocol(tied, family))
+
+    def _unseen(self) -> Iterator[str]:
+        """Yield made-up ids for a member whose id no answer shows; at least one was not given yet."""
+        actor = "" if self.current is None else self.current.actor
+        for number in range(1, len(self.given) + 2):
+            yield f"member:{actor}" + (f"#{number}" if number > 1 else "")
+
+    def _reported(self, name: str) -> set[object]:
+        waiting = [*self.parked.values(), *(() if self.current is None else (self.current,))]
+        return {each.answer.get(name) for each in waiting if each.api == "JoinGroup" and each.answer}
+
+    def _of_current(self, name: str) -> object:
+        return None if self.current is None else (self.current.answer or {}).get(name)
+
 
 Answers: TypeAlias = tuple[ReferenceAnswer, ...]
 _SET_UP: Final = ResponseToken(-1)
@@ -403,3 +465,92 @@ def _reader(spec: ReferenceProfile) -> Callable[[bytes], ReceivedRequest]:
         return remembered(frame[: _CORRELATION_ID.start] + _NO_ID + frame[_CORRELATION_ID.stop :])
 
     return read
+
+
+_HORIZON_MS: Final = 5_000
+"""Deadlines further away do not pass within a round: session and rebalance timeouts of races are 30 s."""
+
+
+class RacedMachine(ReplayMachine):
+    """A broker of the reference whose pending writes and removals are inner steps."""
+
+    @override
+    def _leave_to_search(self) -> None:
+        self._written: list[AppendId] = []
+        self._dying: Answers = ()
+        """Answers of the Scala coordinator that wait until a Dead group is removed."""
+        if self._spec.profile.coordinator is CoordinatorFamily.JAVA:
+            self._decided = self._apis.append_outcome
+            self._apis.append_outcome = self._append_outcome
+        else:
+            self._apis.pause_at_dead()
+
+    @override
+    def apply(self, operation: Exchange, at_ms: float) -> Answers:
+        """Apply an operation; if it makes a group Dead, its answer waits until the group is removed.
+
+        A request that finds the group Dead already, or is refused for another reason, is answered at once.
+
+        Source: GroupMetadataManager#cleanupGroupMetadata, GroupCoordinator#handleDeleteOffsets (3.9.2).
+        """
+        pending_before = len(self._shard.pending_deletions)
+        reported = super().apply(operation, at_ms)
+        if len(self._shard.pending_deletions) == pending_before:
+            return reported
+        self._dying += tuple(each for each in reported if each.operation == operation.index)
+        return tuple(each for each in reported if each.operation != operation.index)
+
+    @override
+    def inner_steps(self, until_ms: float = inf) -> tuple[InnerStep, ...]:
+        """Return the possible next steps; of the deadlines only the first, as in Kafka."""
+        steps = [InnerStep(kind=InnerKind.WRITE)] if self._written else []
+        if self._shard.pending_deletions:
+            steps.append(InnerStep(kind=InnerKind.REMOVAL))
+        return (*steps, *self._due_soon(until_ms)[:1])
+
+    @override
+    def take(self, step: InnerStep, at_ms: float) -> Answers:
+        """Take an inner step; writes complete in the order in which they began."""
+        match step.kind:
+            case InnerKind.WRITE:
+                append_id = self._written.pop(0)
+                return self._reported(self._apis.append_completed(append_id, Errors.NONE, now_ms=self.now_ms))
+            case InnerKind.DEADLINE | InnerKind.REPLY:
+                return super().take(step, at_ms)
+            case InnerKind.REMOVAL:
+                return self._remove()
+
+    @override
+    def digest(self) -> str:
+        """Return a text of the groups, their offsets, pending writes and removals, and near deadlines."""
+        written = [self._shard.find_group(GroupId(each), committed=True) is not None for each in self._groups]
+        waiting = (len(self._written), len(self._shard.pending_deletions), self._dying)
+        due = [each.key for each in self._due_soon()]
+        return repr((state_of(self._shard), written, waiting, due, sorted(self._choices.given)))
+
+    def _due_soon(self, until_ms: float = inf) -> tuple[InnerStep, ...]:
+        """Return the deadlines that may pass within a round."""
+        return super().inner_steps(min(until_ms, self.now_ms + _HORIZON_MS))
+
+    def _remove(self) -> Answers:
+        """Remove Dead groups, and return the answers that waited for it."""
+        removed = self._reported(self._apis.resume_from_dead(now_ms=self.now_ms))
+        self._apis.pause_at_dead()
+        reported, self._dying = (*removed, *self._dying), ()
+        return reported
+
+    def _append_outcome(self, append: AppendRecords) -> Errors | None:
+        """Leave a write of group metadata pending; requests meanwhile find the state before it.
+
+        Offsets, tombstones and records of consumer groups take effect at once for later writes, as in Kafka,
+        and only their answers wait.
+
+        Source: CoordinatorRuntime.CoordinatorWriteEvent#run, GroupMetadataManager#classicGroupSync (4.3.1).
+        """
+        outcome = self._decided(append)
+        if outcome is not Errors.NONE or not all(
+            isinstance(each, GroupMetadataRecord) for each in append.records
+        ):
+            return outcome
+        self._written.append(append.append_id)
+        return None

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from harness.replay.gaps import Gap
 from harness.replay.group import Account, GroupReplay
 from harness.replay.history import read_conversation
+from harness.replay.selecting import Gap
 from harness.results.replay_results import COUNTS, FINDINGS, Replayed
 from harness.targets.reference.profile import ReferenceProfile
 from harness.trace.events import Event

@@ -1,13 +1,267 @@
 """A search for an order of operations and inner steps in which the reference gives each recorded answer.
 
-The algorithm is Wing and Gong's. It goes depth first, tries the likeliest move first, and remembers dead ends
-by the operations that took effect and by the machine's state.
+A *course* is one such order, as far as it has come. The algorithm is Wing and Gong's. It goes depth first,
+tries the likeliest move first, and remembers dead ends by the operations that took effect and by the state of
+the machine.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from math import inf
+from typing import Final, NamedTuple, TypeAlias
 
-from harness.replay.course import Course, Misfit, Move, Skip
+from harness.invariants.exchange import Exchange, Fields
+from harness.replay.compare import ReferenceAnswer, Unlike, comparable, unlike
+from harness.replay.machine import InnerStep, ReplayMachine
+
+_KEPT_EVERY: Final = 1_024
+"""Moves after which a position is kept; most searches never go back."""
+_KEPT_EVERY_GOING_BACK: Final = 8
+"""The fewest moves between kept positions once a search has gone back. A copy costs as much as a dozen."""
+_KEPT_MAX: Final = 64
+"""How many positions are kept; of more, the older ones are thinned out."""
+
+
+class Apply(NamedTuple):
+    """A request takes effect."""
+
+    place: int
+    at_ms: float
+
+
+class Skip(NamedTuple):
+    """A request whose answer never came was never processed."""
+
+    place: int
+
+
+class Take(NamedTuple):
+    """The machine does something by itself."""
+
+    step: InnerStep
+    at_ms: float
+
+
+Move: TypeAlias = Apply | Skip | Take
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Misfit:
+    """An answer that is not the recorded one."""
+
+    place: int
+    unlike: Unlike
+    reported: ReferenceAnswer | None = None
+    """What the machine answered instead; None where it answered nothing."""
+    state: str = ""
+    """The state of the groups before the answer, once no order was found that explains it."""
+    is_undecided: bool = False
+    """Whether the search was given up before all orders had been tried."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Position:
+    """A position on the path."""
+
+    machine: ReplayMachine
+    wanted: set[int]
+    """Places of operations whose recorded answer was not given yet."""
+    length: int = 0
+    low: int = 0
+    """All operations before this place took effect, or never will."""
+    beyond: set[int] = field(default_factory=set)
+    """Later places whose operations took effect, or never will."""
+    waiting: set[int] = field(default_factory=set)
+    """Places of operations that took effect and are not answered."""
+    over: set[int] = field(default_factory=set)
+    """Places of operations that were answered, or never will be."""
+
+    def is_taken(self, place: int) -> bool:
+        """Whether an operation took effect, or never will."""
+        return place < self.low or place in self.beyond
+
+    def take_place(self, place: int) -> None:
+        """Note that an operation took effect, or never will."""
+        self.beyond.add(place)
+        while self.low in self.beyond:
+            self.beyond.discard(self.low)
+            self.low += 1
+
+    def end(self, place: int) -> None:
+        """Note that an operation is over."""
+        self.over.add(place)
+        self.waiting.discard(place)
+        self.wanted.discard(place)
+
+    def copy(self) -> "Position":
+        """Return an independent copy."""
+        return Position(
+            machine=self.machine.copy(),
+            wanted=set(self.wanted),
+            length=self.length,
+            low=self.low,
+            beyond=set(self.beyond),
+            waiting=set(self.waiting),
+            over=set(self.over),
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class Course:
+    """One order of a history's operations and inner steps, as far as it has come."""
+
+    operations: Sequence[Exchange]
+    """In the order in which they were sent."""
+    groups: frozenset[str]
+    """The groups about which answers are compared."""
+    begin: Callable[[], ReplayMachine]
+    next_moves: Callable[["Course"], tuple[Move, ...]]
+    """Returns what may come next, the likeliest first."""
+    any_answer: frozenset[int] = frozenset()
+    """Places of operations that take effect, and for which every answer is right."""
+    latest_ms: float = inf
+    """How much later than the machine's answer the recorded one may come."""
+    unheeded: set[int] = field(default_factory=set)
+    """Places of operations whose answers are ignored."""
+    path: list[Move] = field(default_factory=list)
+    position: Position = field(init=False)
+    _kept: list[Position] = field(default_factory=list)
+    """Positions on the path to which the course can return."""
+    _places: dict[int, int] = field(default_factory=dict)
+    """Places by the index of the operation."""
+    _recorded: dict[int, Fields] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._places = {each.index: place for place, each in enumerate(self.operations)}
+        self.position = self._beginning()
+
+    @property
+    def machine(self) -> ReplayMachine:
+        """The machine at the current position."""
+        return self.position.machine
+
+    @property
+    def over_count(self) -> int:
+        """The number of operations that were answered, or never will be."""
+        return len(self.position.over)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every recorded answer was given."""
+        return self.position.wanted <= self.unheeded
+
+    def missed(self) -> list[int]:
+        """Return the places of recorded answers that were not given yet."""
+        return sorted(self.position.wanted - self.unheeded)
+
+    def go_to(self, path: Sequence[Move]) -> None:
+        """Change to another path: return to the last kept position on both, and make the other moves.
+
+        A search that goes back will soon go back a little further. So a position is kept after half of the
+        way, another after half of the rest, and so on.
+        """
+        while self._kept and not self._is_on(path, self._kept[-1]):
+            self._kept.pop()
+        self.position = self._kept[-1].copy() if self._kept else self._beginning()
+        for move in path[self.position.length :]:
+            self._count(move, self._do(move))
+            self._keep(max(len(path) - self.position.length, _KEPT_EVERY_GOING_BACK))
+        self.path = list(path)
+
+    def take(self, move: Move) -> Misfit | None:
+        """Make a move; return the first misfit, in which case the caller must take the move back."""
+        reported = self._do(move)
+        self._count(move, reported)
+        self.path.append(move)
+        for each in reported:
+            misfit = self._misfit(each)
+            if misfit is not None:
+                return misfit
+        self._keep(_KEPT_EVERY)
+        return None
+
+    def blocked(self) -> Misfit | None:
+        """Return the next recorded answer, which the machine does not give yet; None if there is none."""
+        missing = self.missed()
+        if not missing:
+            return None
+        place = min(missing, key=lambda each: self.operations[each].answered_ms)
+        return Misfit(place=place, unlike=Unlike(field="", expected="no answer yet", actual="an answer"))
+
+    def digest(self) -> str:
+        """Return a text that differs for positions from which the search would go on differently."""
+        here = self.position
+        return f"{here.low} {sorted(here.beyond)} {sorted(here.waiting)} {here.machine.digest()}"
+
+    def _is_on(self, path: Sequence[Move], kept: Position) -> bool:
+        """Return whether another path goes through a position on this one.
+
+        Each position has moves of its own, so paths with the same move have the same moves before it.
+        """
+        return kept.length <= len(path) and path[kept.length - 1] is self.path[kept.length - 1]
+
+    def _keep(self, every: int) -> None:
+        last = self._kept[-1].length if self._kept else 0
+        if self.position.length - last >= every:
+            self._kept.append(self.position.copy())
+        if len(self._kept) > _KEPT_MAX:
+            del self._kept[: _KEPT_MAX // 2 : 2]
+
+    def _beginning(self) -> Position:
+        wanted = {place for place, each in enumerate(self.operations) if each.is_compared}
+        return Position(machine=self.begin(), wanted=wanted)
+
+    def _do(self, move: Move) -> tuple[ReferenceAnswer, ...]:
+        reported: tuple[ReferenceAnswer, ...]
+        match move:
+            case Apply(place, at_ms):
+                reported = self.machine.apply(self.operations[place], at_ms)
+            case Take(step, at_ms):
+                reported = self.machine.take(step, at_ms)
+            case Skip():
+                reported = ()
+        # A machine taken over from another course may still answer a request of that course.
+        return tuple(each for each in reported if each.operation in self._places)
+
+    def _count(self, move: Move, reported: Sequence[ReferenceAnswer]) -> None:
+        here = self.position
+        here.length += 1
+        match move:
+            case Apply(place):
+                here.take_place(place)
+                here.waiting.add(place)
+                if place in self.any_answer:
+                    here.end(place)
+            case Skip(place):
+                here.take_place(place)
+                here.end(place)
+            case Take():
+                pass
+        for each in reported:
+            here.end(self._places[each.operation])
+
+    def _misfit(self, reported: ReferenceAnswer) -> Misfit | None:
+        place = self._places[reported.operation]
+        operation = self.operations[place]
+        if place in self.unheeded or place in self.any_answer:
+            return None
+        if reported.is_as_recorded:
+            return self._late(reported, None)
+        if operation.answer is None or not operation.is_compared:
+            return None
+        recorded = self._recorded.get(place)
+        if recorded is None:
+            recorded = comparable(operation.api, operation.answer, self.groups)
+            self._recorded[place] = recorded
+        return self._late(reported, unlike(reported, recorded))
+
+    def _late(self, reported: ReferenceAnswer, found: Unlike | None) -> Misfit | None:
+        """Return the difference, if any, or else a misfit if the recorded answer came too late."""
+        place = self._places[reported.operation]
+        late_ms = self.operations[place].answered_ms - self.machine.now_ms
+        if found is None and late_ms > self.latest_ms:
+            found = Unlike(field="", expected="an answer", actual=f"no answer for another {late_ms:.0f} ms")
+        return None if found is None else Misfit(place=place, unlike=found, reported=reported)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

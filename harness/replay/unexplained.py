@@ -10,9 +10,8 @@ from math import inf
 from typing import Final
 
 from harness.invariants.exchange import Exchange
-from harness.replay.course import Apply, Course, Misfit, Move, Skip, Take
 from harness.replay.machine import InnerKind
-from harness.replay.search import Search
+from harness.replay.search import Apply, Course, Misfit, Move, Search, Skip, Take
 from harness.results.replay_results import ReplayFinding
 
 _AFTER_REQUESTS_MS: Final = 1.0

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.captures.facts import facts_of
 from harness.captures.judging import judge_here, split
 from harness.captures.notes import Notes
 from harness.captures.parts import Start, stretches_of
-from harness.captures.rows import Row
+from harness.captures.rows import Row, facts_of
 from harness.captures.sources import rows_of_captures, sources_of
 from harness.captures.tests.made_captures import PORT, terms_of, wire_of, with_forged, write_pcap
 from harness.tests.completed_runs import environment

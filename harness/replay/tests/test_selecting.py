@@ -5,7 +5,7 @@ from math import inf
 import pytest
 
 from harness.invariants.exchange import Exchange, Fields
-from harness.replay.choices import SeenChoices
+from harness.replay.machine import SeenChoices
 from harness.replay.selecting import strays_of
 from harness.trace.canonical import Json
 
