@@ -5,16 +5,19 @@ It prints how each command ended: exit code, time, most memory, and what was sai
 
 import argparse
 import fnmatch
+import itertools
 import os
+import re
 import signal
 import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final
@@ -27,20 +30,30 @@ from harness.tests.lying_broker import (
     OF_ANY_ANSWER,
     Behaviour,
     Lie,
+    Parts,
     answers,
+    answers_as_before,
+    changing,
+    falls_silent,
     hangs_up,
     lying,
     lying_about_config,
     pours,
+    resets,
     says_nothing,
     serving,
+    then,
     with_field,
 )
 from harness.trace.files import RunFolder, read_records
 from harness.trace.schema import TraceError
-from harness.wire.codec import Fields, encode_request
+from harness.wire.codec import Fields, FieldValue, encode_request
 
-CHOSEN: Final = ("classic/heartbeat/empty-group-id", "classic/heartbeat/empty-group")
+CHOSEN: Final = (
+    "classic/heartbeat/empty-group-id",
+    "classic/heartbeat/empty-group",
+    "classic/heartbeat/other-generation",
+)
 ENDS_WITHIN_S: Final = 60
 _GIVEN_UP_S: Final = 240
 _ASKED_S: Final = 3
@@ -59,6 +72,20 @@ HOSTS: Final[Mapping[str, str]] = {
     "who never answers": "192.0.2.1",
 }
 PORTS: Final = (99_999, -5, 0, 2**31 - 1)
+_PLAIN: Final = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f]*")
+_COLOURED: Final = "\x1b[2J\x1b[31mowned\x07\r\n"
+_VALUES: Final[Sequence[tuple[str, str, object]]] = (
+    ("generations of 2^31-1", "generation_id", 2**31 - 1),
+    ("generations of -7", "generation_id", -7),
+    ("member ids of 30 KB", "member_id", "m" * 30_000),
+    ("member ids in colour", "member_id", _COLOURED),
+    ("messages in colour", "error_message", _COLOURED),
+    ("leader that nobody knows", "leader", "nobody"),
+    ("missing members", "members", []),
+    ("throttling for 24 days", "throttle_time_ms", 2**31 - 1),
+)
+"""Values of fields in the answers to scenarios."""
+_OWN_APIS: Final = [{"api_key": key, "min_version": 0, "max_version": 1} for key in range(1000, 31_000)]
 _SET_UP: Final = ("ApiVersions", "FindCoordinator", "Heartbeat", "OffsetFetch", "Metadata")
 
 Made = Callable[[int], Behaviour]
@@ -85,7 +112,18 @@ def kinds() -> Mapping[str, Made]:
         "leader 2^31-1": _reported_by("Metadata", "leader_id", 2**31 - 1),
         "no brokers": _reported_by("Metadata", "brokers", []),
         "a group of others": _reported_by("DescribeGroups", "group_id", "billing"),
+        "falls silent": partial(then, 5, falls_silent),
+        "half a size": partial(then, 5, lambda connection, _: connection.sendall(b"\0\0")),
+        "resets after 3": partial(then, 3, resets),
+        "resets after 8": partial(then, 8, resets),
+        "the same answer for ever": partial(then, 4, answers_as_before),
+        "fewer APIs on each connection": _fewer_with_each_connection,
+        "each API twice": _of_apis(lambda rows: [*rows, *({**row, "max_version": 0} for row in rows)]),
+        "30,000 APIs of its own": _of_apis(lambda rows: [*rows, *_OWN_APIS]),
+        "coordinators that point at each other": _points_elsewhere,
     }
+    for name, field, value in _VALUES:
+        found[f"scenarios' {name}"] = _lied(with_field(field, value))
     for name, host in HOSTS.items():
         found[f"two brokers, host: {name}"] = _reported_by("Metadata", "brokers", _two_at(host, 9092))
         found[f"coordinator's host: {name}"] = _reported_by("FindCoordinator", "host", host)
@@ -97,6 +135,51 @@ def kinds() -> Mapping[str, Made]:
         for api in _SET_UP:
             found[f"{api}: {name}"] = _lies(make, api=api)
     return found
+
+
+def _lied(parts: Parts) -> Made:
+    return lambda port: lying(port, Lie(parts, of_scenarios=True))
+
+
+def _of_apis(change: Callable[[Sequence[Fields]], Sequence[Fields]]) -> Made:
+    def advertise(fields: dict[str, FieldValue]) -> None:
+        fields["api_keys"] = change(fields["api_keys"])  # type: ignore[arg-type] # of ApiVersions
+
+    return lambda port: lying(port, Lie(changing(advertise), api="ApiVersions"))
+
+
+def _fewer_with_each_connection(port: int) -> Behaviour:
+    """Advertise one API less, and an older version of the others, on each connection."""
+    numbers = itertools.count()
+
+    def behave(connection: socket.socket) -> None:
+        number = next(numbers)
+
+        def fewer(rows: Sequence[Fields]) -> Sequence[Fields]:
+            return [
+                {**row, "max_version": max(row["min_version"], row["max_version"] - number)}  # type: ignore[operator,type-var] # numbers
+                for row in rows[: len(rows) - number % len(rows)]
+            ]
+
+        _of_apis(fewer)(port)(connection)
+
+    return behave
+
+
+def _points_elsewhere(port: int) -> Behaviour:
+    """Have two brokers at one address, each of which names the other as the coordinator of every group."""
+    turns = itertools.count()
+
+    def behave(connection: socket.socket) -> None:
+        at = {"host": "127.0.0.1", "port": connection.getsockname()[1]}
+
+        brokers = with_field("brokers", [{"node_id": each, **at} for each in (1, 2)])
+        other = with_field("node_id", next(turns) % 2 + 1)
+        asked = ("Heartbeat", "OffsetFetch", "DescribeGroups", "JoinGroup")
+        lies = [Lie(with_field("error_code", "NOT_COORDINATOR"), api=api) for api in asked]
+        lying(port, Lie(brokers, api="Metadata"), Lie(other, api="FindCoordinator"), *lies)(connection)
+
+    return behave
 
 
 def _two_at(host: str, port: int) -> list[Fields]:
@@ -196,6 +279,8 @@ def _faults(code: int, said: str) -> tuple[str, ...]:
         found.append(f"exit code {code}")
     if "Traceback" in said:
         found.append("a traceback")
+    if not _PLAIN.fullmatch(said):
+        found.append("what a terminal obeys")
     return tuple(found)
 
 

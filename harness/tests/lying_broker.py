@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Final
 
-from harness.wire.codec import Fields, decode_response, encode_response
+from harness.wire.codec import Fields, FieldValue, decode_response, encode_response
 from harness.wire.errors import WireError
 from harness.wire.schema import API_NAMES, api_key
 
@@ -118,6 +118,40 @@ def answers(*replies: bytes) -> Behaviour:
     return behave
 
 
+def then(count: int, last: Callable[[socket.socket, bytes], None], upstream_port: int) -> Behaviour:
+    """Tell the truth so often on each connection, and then do something else with the next answer."""
+
+    def behave(connection: socket.socket) -> None:
+        with socket.create_connection(("127.0.0.1", upstream_port), timeout=PATIENCE_S) as upstream:
+            for number in itertools.count():
+                upstream.sendall(sized(frame_of(connection)))
+                answer = frame_of(upstream)
+                if number >= count:
+                    last(connection, answer)
+                    return
+                connection.sendall(sized(answer))
+
+    return behave
+
+
+def falls_silent(connection: socket.socket, _: bytes) -> None:
+    """Read on, and say nothing more."""
+    connection.settimeout(None)
+    says_nothing(connection)
+
+
+def resets(connection: socket.socket, _: bytes) -> None:
+    """Break the connection off, so that the peer sees a reset."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def answers_as_before(connection: socket.socket, answer: bytes) -> None:
+    """Give every further request the same answer, under its own correlation id."""
+    while True:
+        request = frame_of(connection)
+        connection.sendall(sized(request[4:8] + answer[4:]))
+
+
 def says_nothing(connection: socket.socket) -> None:
     while connection.recv(1024):
         pass
@@ -133,8 +167,8 @@ def pours(connection: socket.socket) -> None:
         connection.sendall(b"\0\0\0\x10" * 4096)
 
 
-def lying(upstream_port: int, lie: Lie) -> Behaviour:
-    """Pass on what a true broker says, and lie where the lie is about it."""
+def lying(upstream_port: int, *lies: Lie) -> Behaviour:
+    """Pass on what a true broker says, and lie where one of the lies is about it."""
 
     def behave(connection: socket.socket) -> None:
         with socket.create_connection(("127.0.0.1", upstream_port), timeout=PATIENCE_S) as upstream:
@@ -143,7 +177,8 @@ def lying(upstream_port: int, lie: Lie) -> Behaviour:
                 upstream.sendall(sized(request))
                 answer = frame_of(upstream)
                 key, version, _ = _HEAD.unpack_from(request)
-                if not lie.is_about(request):
+                lie = next((each for each in lies if each.is_about(request)), None)
+                if lie is None:
                     connection.sendall(sized(answer))
                     continue
                 for part in lie.parts(answer, API_NAMES.get(key, ""), version):
@@ -224,6 +259,28 @@ def _with_error(code: int) -> Parts:
     return parts
 
 
+def _as_later_version(answer: bytes, api: str, version: int) -> Iterator[bytes]:
+    """Give the answer the layout of the next version, if there is one."""
+    reported = decode_response(api, version, answer)
+    with suppress(WireError):
+        answer = encode_response(
+            api, version + 1, correlation_id=reported.correlation_id, fields=reported.fields
+        )
+    yield sized(answer)
+
+
+def changing(change: Callable[[dict[str, FieldValue]], None]) -> Parts:
+    """Change the fields of an answer."""
+
+    def parts(answer: bytes, api: str, version: int) -> Iterator[bytes]:
+        reported = decode_response(api, version, answer)
+        fields = dict(reported.fields)
+        change(fields)
+        yield sized(encode_response(api, version, correlation_id=reported.correlation_id, fields=fields))
+
+    return parts
+
+
 def with_field(name: str, value: object) -> Parts:
     """Put a value wherever the answer has a field of that name."""
 
@@ -277,6 +334,7 @@ OF_ANY_ANSWER: Final[Mapping[str, Callable[..., Lie]]] = {
     "tags without an end": partial(Lie, _whole(lambda old: sized(old[:4] + b"\xff" * 10 + old[5:]))),
     "byte by byte": partial(Lie, lambda old, _, __: (bytes((each,)) for each in sized(old))),
     "once, closes": partial(Lie, _whole(sized), closes=True),
+    "a later version's layout": partial(Lie, _as_later_version),
     "twice": partial(Lie, _whole(lambda old: sized(old) * 2)),
     "an unknown error code": partial(Lie, _with_error(4711)),
     "12 MiB behind it": partial(Lie, _whole(lambda old: sized(old + bytes(12 * _MIB)))),

@@ -12,6 +12,9 @@ SAMPLE = (
     "a number of 5,000 digits",
     "a group of others",
     "scenarios' answers: four billion elements",
+    "scenarios' generations of 2^31-1",
+    "scenarios' member ids in colour",
+    "coordinators that point at each other",
 )
 
 
