@@ -19,7 +19,7 @@ from harness.replay import ReferenceProfile
 from harness.replay.group import FINDINGS_OF_GROUP_MAX, Account, GroupReplay
 from harness.replay.history import conversation_of
 from harness.replay.selecting import Gap
-from harness.report.model.conversation import codes_in
+from harness.trace.canonical import error_codes_in
 
 DEFAULT_PORT: Final = 9092
 
@@ -230,7 +230,7 @@ class _GroupJudgement:
 def _answered(exchange: Exchange) -> Iterator[Answered]:
     """Yield what an answer counts as: its own error code, or else each distinct one within it."""
     own = exchange.response.get("error_code")
-    for code in (own,) if isinstance(own, str) else dict.fromkeys(codes_in(exchange.response)):
+    for code in (own,) if isinstance(own, str) else dict.fromkeys(error_codes_in(exchange.response)):
         yield exchange.api, exchange.api_version, code
 
 

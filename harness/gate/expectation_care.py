@@ -38,7 +38,7 @@ from harness.diff.model import Judgement
 from harness.diff.target_pattern import matches_target
 from harness.gate.evaluate import JudgedRun
 from harness.report.model.phrases import entry_toml, entry_values
-from harness.results.status import ResultStatus, status_of
+from harness.results.status import FORESEEABLE, ResultStatus, status_of
 from harness.trace.events import TARGET_LOST
 from harness.verdict import Outcome
 
@@ -465,7 +465,7 @@ def _is_chosen(
     judgement: Judgement, info: TargetInfo, scenarios: Sequence[str], targets: Sequence[str]
 ) -> bool:
     return (
-        status_of(judgement) in (ResultStatus.FAILED, ResultStatus.INDETERMINATE, ResultStatus.FLAKY)
+        status_of(judgement) in FORESEEABLE
         and TARGET_LOST not in judgement.reason
         and (not scenarios or any(matches_scenario(one, judgement.scenario_id) for one in scenarios))
         and (not targets or any(matches_target(one, info) for one in targets))

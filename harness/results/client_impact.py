@@ -48,10 +48,12 @@ class Contrast:
     """One place in a conversation, before and after."""
 
     api: str
+    """`connection` if there was no API."""
     before_kind: str | None
     """An `EventKind`, or None if the conversation had ended by then."""
     after_kind: str | None
     fields: Sequence[FieldChange]
+    """All fields that differ; none if only one side answered."""
 
     @property
     def errors(self) -> tuple[str, str] | None:

@@ -81,6 +81,8 @@ def _of_outcome(outcome: Outcome, *, is_expected: bool) -> ResultStatus:
 
 RED = (ResultStatus.ERROR, ResultStatus.FAILED, ResultStatus.STALE, ResultStatus.INDETERMINATE)
 """Worst first; any of these makes a run red unless a policy decides otherwise."""
+FORESEEABLE = (ResultStatus.FAILED, ResultStatus.INDETERMINATE, ResultStatus.FLAKY)
+"""What an expectation entry can list as known."""
 NEEDS_ATTENTION = (*RED, ResultStatus.FLAKY)
 """Worst first; reports that only show the unexpected show results of these statuses."""
 

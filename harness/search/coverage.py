@@ -8,10 +8,10 @@ from types import CodeType
 from typing import Any, Final
 
 from harness.targets.reference.tcp import REFERENCE_ROOT
+from harness.trace.canonical import error_codes_in
 
 NO_GROUP: Final = "no group"
 _NO_ERROR: Final = "NONE"
-_ERROR_CODE: Final = "error_code"
 HAS_BRANCHES: Final = hasattr(sys, "monitoring")
 """Whether this Python reports branches, as it does from 3.12 on."""
 _TOOLS: Final = range(3, 5)
@@ -34,20 +34,7 @@ class Pair:
 
 def outcome_of(fields: Mapping[str, object]) -> str:
     """Return an answer's error code; of several, the first that is not NONE."""
-    return next((each for each in _error_codes(fields) if each != _NO_ERROR), _NO_ERROR)
-
-
-def _error_codes(value: object) -> Iterator[str]:
-    if isinstance(value, dict):
-        code = value.get(_ERROR_CODE)
-        if isinstance(code, str):
-            yield code
-        for item in value.values():
-            if isinstance(item, dict | list):
-                yield from _error_codes(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _error_codes(item)
+    return next((each for each in error_codes_in(fields) if each != _NO_ERROR), _NO_ERROR)
 
 
 class Branches:

@@ -2,7 +2,6 @@
 
     runs/_volumes.json              the valid volumes, and the runs in each
     runs/KIND/VOLUME.parquet        RunHeader, Event, Trace, Judgement …: one kind of record of some runs
-    runs/attempts/…                 likewise, only for volumes with such records; older archives have none
     runs/conversations/NAME.parquet the answers of each conversation, by its digest
 
 A run is first stored as its own volume. Many such volumes are merged into one, because readers pay for files,
@@ -32,8 +31,9 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
 import pyarrow.json as pj  # type: ignore[import-untyped]  # likewise
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # likewise
 
-from harness.diff.model import Attempt, Difference, Judgement
+from harness.diff.model import Difference, Judgement
 from harness.spark.rows import Answer, BrokerHeader, RunClause, Trace
+from harness.trace.canonical import error_codes_in
 from harness.trace.clause import Clause
 from harness.trace.completeness import refuse_lost_events
 from harness.trace.events import ANSWER_KINDS, Event, EventKind, RunFooter, RunHeader, TraceHeader
@@ -121,13 +121,10 @@ KINDS: "Final[Mapping[str, type[DataclassInstance]]]" = {
     "events": Event,
     "traces": Trace,
     "judgements": Judgement,
-    "attempts": Attempt,
     "differences": Difference,
     "clauses": RunClause,
 }
 """Record classes by the name of their folder."""
-RARE: Final = frozenset({"attempts"})
-"""Kinds of which most runs have no record; a volume without such records has no file for them."""
 
 CONVERSATION_SCHEMA: Final = pa.schema(
     [("conversation", pa.string()), ("answers", pa.list_(pa.struct(list(arrow_schema(Answer)))))]
@@ -175,15 +172,12 @@ class VolumeWriter:
     def __init__(self, root: Path, name: str) -> None:
         self._root = root
         self._file = f"{name}.parquet"
-        self._writers = {kind: self._opened(kind) for kind in KINDS if kind not in RARE}
+        self._writers = {kind: self._opened(kind) for kind in KINDS}
 
     def write(self, kind: str, table: pa.Table) -> None:
         """Append records of one run as a row group."""
-        if not len(table):
-            return
-        if kind not in self._writers:
-            self._writers[kind] = self._opened(kind)
-        self._writers[kind].write_table(table)
+        if len(table):
+            self._writers[kind].write_table(table)
 
     def _opened(self, kind: str) -> pq.ParquetWriter:
         path = self._root / kind / self._file
@@ -238,12 +232,11 @@ class Archive:
 
     def files(self, kind: str, run_ids: Sequence[str] | None = None) -> list[Path]:
         """Return the files with records of a kind, for some runs or for all."""
-        files = [
+        return [
             self.root / kind / f"{name}.parquet"
             for name, runs in self.volumes().items()
             if run_ids is None or not runs.keys().isdisjoint(run_ids)
         ]
-        return [file for file in files if file.exists()] if kind in RARE else files
 
     def check(self, run_ids: Sequence[str]) -> None:
         """Read the archive's files for some runs to check them before use; of events, read only the metadata.
@@ -325,8 +318,6 @@ class Archive:
 
     def _row_groups(self, kind: str, names: Sequence[str]) -> Iterator[pa.Table]:
         for path in (self.root / kind / f"{name}.parquet" for name in names):
-            if kind in RARE and not path.exists():
-                continue
             file = pq.ParquetFile(path)
             for group in range(file.num_row_groups):
                 yield completed_table(KINDS[kind], file.read_row_group(group))
@@ -467,22 +458,9 @@ def _answers(events: pa.Table) -> Iterator[tuple[str, Answer]]:
 
 @lru_cache(maxsize=65536)
 def _error_codes(canonical: str | None) -> tuple[str, ...]:
-    return tuple(sorted(set(_codes(parsed_json(canonical, where="`canonical`"))))) if canonical else ()
-
-
-def _codes(value: object) -> Iterator[str]:
-    match value:
-        case dict():
-            for name, part in value.items():
-                if name == "error_code":
-                    yield str(part)
-                else:
-                    yield from _codes(part)
-        case list():
-            for part in value:
-                yield from _codes(part)
-        case _:
-            pass
+    if canonical is None:
+        return ()
+    return tuple(sorted(set(error_codes_in(parsed_json(canonical, where="`canonical`")))))
 
 
 def _digest(answers: Sequence[Answer]) -> str:
@@ -555,7 +533,6 @@ def _add(
             "headers": headers,
             "traces": completed(traces, judgements),
             "judgements": (*judgements, *clients),
-            "attempts": read_records(Attempt, folder.attempts) if folder.attempts.exists() else (),
             "differences": read_records(Difference, folder.differences),
             "clauses": _run_clauses(folder),
         }

@@ -9,9 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from harness.report.model.phrases import address
+from harness.report.model.run_data import Run
 from harness.report.site.pages import DATA, INDEX
+from harness.report.site.run_site import site_of
 
 _CALL = re.compile(r'kc\.z\("([^"]+)","([A-Za-z0-9+/=]*)"\);\n')
+
+
+def rendered(run_dir: Path) -> Path:
+    """Write the site of a judged run, and return its page."""
+    return site_of(Run.load(run_dir))
 
 
 class Page(HTMLParser):

@@ -25,7 +25,7 @@ Numbers that a coordinator counts (generations, epochs, offsets, throttle times)
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -363,3 +363,18 @@ def _with_names(text: str, names: Mapping[str, str]) -> str:
         return text
     anyone = "|".join(map(re.escape, found))
     return re.sub(rf"(?<![\w-])(?:{anyone})(?![\w-])", lambda word: names[word.group()], text)
+
+
+def error_codes_in(value: object) -> Iterator[str]:
+    """Yield the error codes at any depth of decoded fields."""
+    match value:
+        case dict():
+            if "error_code" in value:
+                yield str(value["error_code"])
+            for each in value.values():
+                yield from error_codes_in(each)
+        case list():
+            for each in value:
+                yield from error_codes_in(each)
+        case _:
+            return

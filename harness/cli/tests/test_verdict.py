@@ -12,7 +12,6 @@ from pyspark.sql import SparkSession
 from harness.diff.model import Attribution
 from harness.report.model.cause_groups import losses, verdict_line
 from harness.report.model.run_data import Run
-from harness.report.site.run_site import render_site
 from harness.results.status import ExitCode
 from harness.spark.master import SparkError, why_no_spark
 from harness.targets.base.interface import TargetError
@@ -21,7 +20,7 @@ from harness.tests.fake_java import hide_programs
 from harness.tests.in_process import CommandLine
 from harness.tests.report_reading import summary_of
 from harness.tests.report_run import REFERENCE, SCALA, MadeUpRun, judgement, small_run
-from harness.tests.site_reading import conversation_of, view_of
+from harness.tests.site_reading import conversation_of, rendered, view_of
 from harness.tests.small_suite import WRONG
 from harness.trace.events import TARGET_LOST
 from harness.trace.files import RunFolder, read_records
@@ -172,7 +171,7 @@ def test_who_may_have_ended_a_target_is_listed_with_its_loss(tmp_path: Path) -> 
     assert loss.last_words[0] == f"suspect: {suspects[0]}"
     assert (len(loss.last_words), loss.last_words[-1]) == (11, "and 2 more suspects")
     assert "a/suspect/0, step 1" in summary_of(run_dir)
-    render_site(run_dir)
+    rendered(run_dir)
     assert "a/suspect/0, step 1" in view_of(run_dir, "matrix")
 
 

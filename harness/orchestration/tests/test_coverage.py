@@ -19,13 +19,12 @@ from harness.report.model.coverage import (
 )
 from harness.report.model.phrases import address
 from harness.report.model.run_data import ErrorCodeCount, Run
-from harness.report.site.run_site import render_site
 from harness.results.status import ExitCode
 from harness.results.stored_data import ReportError
 from harness.tests.completed_runs import catalogue
 from harness.tests.report_hostile import clause
 from harness.tests.report_run import FENCED, HEARTBEAT, JAVA, SCALA, judgement, small_run
-from harness.tests.site_reading import view_of
+from harness.tests.site_reading import rendered, view_of
 from harness.trace.clause import Clause, ClauseStatus
 from harness.trace.files import RunFolder
 
@@ -119,7 +118,7 @@ def with_clauses(tmp_path: Path, *clauses: Clause) -> Path:
 
 def test_the_site_has_a_coverage_page(tmp_path: Path) -> None:
     folder = with_clauses(tmp_path, BEAT, LACKING, RACE)
-    render_site(folder)
+    rendered(folder)
     page = view_of(folder, "coverage")
     assert "1 of 2 observable rows" in page
     assert 'id="clause-HB-02" class="out"' in page

@@ -33,15 +33,14 @@ from harness.diff.target_pattern import is_reference
 from harness.report.model.cause_groups import judgements_shown
 from harness.report.model.clients import client_steps
 from harness.report.model.phrases import (
-    address,
     counted,
     headline,
     instant,
     link_address,
     links_in,
     place,
+    result_address,
     shortened,
-    target_anchor,
 )
 from harness.report.model.run_data import Run
 from harness.report.site.pages import banner
@@ -303,7 +302,7 @@ def _single(entry: Entry, start: int) -> Result:
     judgement, details = entry.judgement, entry.details()
     how = status_of(judgement)
     links = [*links_in(judgement.source), *((judgement.link,) if judgement.link else ())]
-    page = f"index.html{address(judgement.scenario_id, target_anchor(judgement.target))}"
+    page = f"index.html{result_address(judgement.scenario_id, judgement.target)}"
     # This is Markdown, so it must not contain text from a target.
     description = [judgement.title, f"Source: `{judgement.source}`", f"Repeat it: `{details.repetition}`"]
     if is_reference(judgement.target):

@@ -22,7 +22,7 @@ from harness.report.model.phrases import (
 )
 from harness.report.model.run_data import Run, TargetSummary, applicable_count
 from harness.report.site.pages import INDEX, banner
-from harness.results.status import RED, ResultStatus, shown, status_of
+from harness.results.status import FORESEEABLE, RED, ResultStatus, shown, status_of
 from harness.targets.external.settings import read_assumed
 from harness.terminal import Writer, plain, rows
 from harness.verdict import OUTCOME_ORDER, DifferenceClass, Outcome
@@ -49,7 +49,6 @@ _STYLES: Final = {
     Outcome.DIVERGES: "red",
     Outcome.HARNESS_ERROR: "magenta",
 }
-_FORESEEABLE: Final = (ResultStatus.FAILED, ResultStatus.INDETERMINATE, ResultStatus.FLAKY)
 
 
 def print_summary(
@@ -146,7 +145,7 @@ def _cause(run: Run, group: CauseGroup) -> Sequence[Text]:
 
 def _advice(run: Run, groups: Sequence[CauseGroup]) -> Iterator[Text]:
     """Yield how to list the causes as known."""
-    if any(status_of(each.first) in _FORESEEABLE and not is_reference(each.first.target) for each in groups):
+    if any(status_of(each.first) in FORESEEABLE and not is_reference(each.first.target) for each in groups):
         yield plain("To list causes as known, each with a reason and a link:", _QUIET)
         yield plain(f"  kafka-conformance expect update --all --run {run.directory}", _QUIET)
 

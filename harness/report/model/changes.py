@@ -124,7 +124,7 @@ def _effect(comparison: Comparison, change: ClientChange) -> Effect:
         for name in change.named
         if (each := BEHAVIOURS.get(name)) is not None
     ]
-    return min(known, key=_EFFECTS.index) if known else effect(change.contrast)
+    return min(known, key=_EFFECTS.index) if known else effect(change)
 
 
 def _says(comparison: Comparison, change: ClientChange) -> str:

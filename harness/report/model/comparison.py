@@ -94,22 +94,15 @@ class ComparedTarget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClientChange:
-    """One scenario that the two targets answer differently."""
+class ClientChange(Contrast):
+    """One scenario that the two targets answer differently, at the first answer that changed."""
 
     scenario_id: str
     title: str
     source: str
-    api: str
-    """The API of the first answer that changed; `connection` if there was no API."""
     api_version: int | None
     step: int
     actor: str | None
-    before_kind: str | None
-    """An `EventKind`, or None if the conversation had ended by then."""
-    after_kind: str | None
-    fields: tuple[FieldChange, ...]
-    """All fields that differ in that answer; none if only one side answered."""
     answer_count: int
     """The number of answers in the conversation that differ."""
     before_outcome: str
@@ -132,13 +125,6 @@ class ClientChange:
     """Whether a side's result occurred once and not again."""
     also: tuple["ClientChange", ...] = ()
     """The same scenario at later answers, each caused by further behaviours than the answers before."""
-
-    @property
-    def contrast(self) -> Contrast:
-        """The first answer that changed."""
-        return Contrast(
-            api=self.api, before_kind=self.before_kind, after_kind=self.after_kind, fields=self.fields
-        )
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -183,13 +169,13 @@ class ClientChange:
     @property
     def deviation(self) -> str:
         """The deviation in a few words."""
-        return deviation(self.contrast)
+        return deviation(self)
 
     @property
     def consequence(self) -> str:
         """What the changed answer means to a client, and how the coordinators differ if that is the cause."""
         way = WAYS.get(self.deviation, "") if self.named == (COORDINATOR,) else ""
-        return f"{way} {consequence(self.contrast)}".strip()
+        return f"{way} {consequence(self)}".strip()
 
 
 def _happening(kind: str | None, note: str | None) -> str:

@@ -7,7 +7,7 @@ of a target's.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
@@ -16,20 +16,17 @@ from typing import Final, NamedTuple
 
 from harness.apis.table import descriptor
 from harness.diff.alignment import AlignedEvents
-from harness.diff.model import Attempt, Difference, Judgement
+from harness.diff.model import Difference, Judgement
 from harness.report.model.field_rows import FieldRow, Mark, aligned_fields, flat_fields
 from harness.report.model.phrases import (
     contrasted,
     css_name,
-    disagreement,
-    entry_text,
     first_difference_anchor,
     place,
 )
-from harness.report.model.run_data import PageLimit, Run, ScriptPage, TargetSummary, times_in
-from harness.results.client_impact import impact_of
-from harness.results.status import NEEDS_ATTENTION, ResultStatus, status_of
-from harness.trace.canonical import Json, canonical_json
+from harness.report.model.run_data import PageLimit, Run, ScriptPage, times_in
+from harness.results.status import NEEDS_ATTENTION, status_of
+from harness.trace.canonical import Json, canonical_json, error_codes_in
 from harness.trace.events import Event, EventKind
 from harness.trace.schema import TraceError, parsed_json
 
@@ -110,24 +107,14 @@ class TargetSection:
     """One scenario on one target."""
 
     judgement: Judgement
-    summary: TargetSummary
     urgency: int
     """0 if the result needs attention, 1 if it has other differences, else 2."""
     finding: DifferenceText | None
-    noticed: str
-    """What a client would notice of the finding; empty if that is not known, or if there is no finding."""
     before: Sequence[StepRows]
     """The steps before the first difference; empty if there is none."""
     after: Sequence[StepRows]
     lender: str | None
     """The target whose left side is this conversation; None if it is stored for itself."""
-    reproduction: str
-    entry: str
-    """A TOML entry that would make the result expected; empty if none is needed."""
-    advice: str
-    """What to do instead of writing an entry; empty if an entry is appropriate."""
-    attempts: tuple[Attempt, ...]
-    """All attempts, if there were several."""
 
 
 def target_sections(run: Run, scenario_id: str, judgements: Sequence[Judgement]) -> tuple[TargetSection, ...]:
@@ -164,7 +151,6 @@ def _section(
     run: Run, judgement: Judgement, rows: Sequence[AlignedEvents], lenders: Mapping[str, str]
 ) -> TargetSection:
     differences = run.differences.get((judgement.target, judgement.scenario_id), ())
-    summary = run.target(judgement.target)
     is_whole = bool(differences) or judgement.target in lenders.values()
     is_compared = judgement.oracle is not None
     first = next((each for each in differences if each.ordinal == 0), None)
@@ -175,25 +161,14 @@ def _section(
         steps = tuple(_steps(rows, differences, is_compared=is_compared, is_whole=is_whole))
     else:
         steps = ()
-    advice = disagreement(judgement)
-    has_entry = how in _MAY_BE_FORESEEN and not advice
     return TargetSection(
         judgement=judgement,
-        summary=summary,
         urgency=0 if how in NEEDS_ATTENTION else 1 if differences else 2,
         finding=_finding(first, rows) if first else None,
-        noticed=impact_of(first) if first else "",
         before=[step for step in steps if first and 0 <= step.step < first.step],
         after=[step for step in steps if not (first and 0 <= step.step < first.step)],
         lender=lender,
-        reproduction=run.repetition(judgement),
-        entry=entry_text(judgement, [summary.spec]).rstrip() if has_entry else "",
-        advice=advice,
-        attempts=run.attempts.get((judgement.target, judgement.scenario_id), ()),
     )
-
-
-_MAY_BE_FORESEEN: Final = (ResultStatus.FAILED, ResultStatus.INDETERMINATE, ResultStatus.FLAKY)
 
 
 def _finding(difference: Difference, rows: Iterable[AlignedEvents]) -> DifferenceText:
@@ -411,22 +386,7 @@ def error_codes(event: Event) -> tuple[str, ...]:
         fields = parsed_json(event.fields or "null", where="fields")
     except TraceError:
         return (_UNREADABLE,)
-    return tuple(dict.fromkeys(codes_in(fields)))
-
-
-def codes_in(value: object) -> Iterator[str]:
-    """Yield the error codes at any depth of decoded fields."""
-    match value:
-        case dict():
-            if "error_code" in value:
-                yield str(value["error_code"])
-            for each in value.values():
-                yield from codes_in(each)
-        case list():
-            for each in value:
-                yield from codes_in(each)
-        case _:
-            return
+    return tuple(dict.fromkeys(error_codes_in(fields)))
 
 
 def steps_of(events: Sequence[Event], step_at: Callable[[float], int]) -> Sequence[StepRows]:

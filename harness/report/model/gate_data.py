@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError
 from harness.diff.model import Difference, Judgement
 from harness.report.model.cause_groups import alike
 from harness.report.model.field_rows import readable
-from harness.report.model.phrases import address, counted, target_anchor
+from harness.report.model.phrases import counted, result_address
 from harness.results.baseline import BaselineData
 from harness.results.client_impact import impact_of
 from harness.results.status import ExitCode, ResultStatus, worst
@@ -114,7 +114,7 @@ class Complaint(StoredData):
         """The address of the complaint's place on the site; empty if it is not about a result."""
         if self.page is not None or self.scenario_id is None or self.target is None:
             return self.page or ""
-        return address(self.scenario_id, target_anchor(self.target))
+        return result_address(self.scenario_id, self.target)
 
 
 class Rule(StoredData):

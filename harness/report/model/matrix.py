@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from harness.diff.judge import CLAIM_IS_TRUE
 from harness.diff.model import Judgement
-from harness.report.model.phrases import GLYPHS, address, css_name, target_anchor
+from harness.report.model.phrases import GLYPHS, address, css_name, result_address
 from harness.report.model.run_data import Run
 from harness.results.status import MARKS, NEEDS_ATTENTION, ResultStatus, mark, status_of
 from harness.tables import read_table
@@ -291,7 +291,7 @@ def neighbours(run: Run) -> Mapping[str, Neighbours]:
     hrefs: dict[str, str] = {}
     for each in run.judgements:
         if status_of(each) in NEEDS_ATTENTION:
-            href = address(each.scenario_id, target_anchor(each.target))
+            href = result_address(each.scenario_id, each.target)
             hrefs.setdefault(each.scenario_id, href)
     ids = sorted({each.scenario_id for each in run.judgements})
     previous = dict(zip(ids, _before(ids, hrefs), strict=True))

@@ -127,9 +127,9 @@ def address(view: str, anchor: str = "") -> str:
     return f"#{quote(view, errors='replace')}" + (f":{quote(anchor)}" if anchor else "")
 
 
-def scenario_page(scenario_id: str, target: str | None = None) -> str:
-    """Return the link to a scenario, or to its result on a target, from the folder of its run's site."""
-    return f"index.html{address(scenario_id, '' if target is None else target_anchor(target))}"
+def result_address(scenario_id: str, target: str) -> str:
+    """Return the address of the result of a scenario or client script on a target."""
+    return address(scenario_id, target_anchor(target))
 
 
 def target_anchor(target: str) -> str:

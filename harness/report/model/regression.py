@@ -9,7 +9,7 @@ from typing import Final, Self, TypeAlias
 from harness.diff.model import GOOD, Judgement
 from harness.report.model.cause_groups import alike
 from harness.report.model.gate_data import Decision, read_decision
-from harness.report.model.phrases import address, place, target_anchor
+from harness.report.model.phrases import place, result_address
 from harness.report.model.run_data import Run
 from harness.report.model.trend import History, has_table, read_rows, site_beside
 from harness.results.baseline import BaselineData, BaselineResult, kept_baseline
@@ -194,7 +194,7 @@ def _by_prior(
     hrefs = {run.run_id: run.href for run in history.runs}
     priors: dict[str, list[Line]] = defaultdict(list)
     for each in deltas:
-        href = address(each.scenario_id, target_anchor(each.target))
+        href = result_address(each.scenario_id, each.target)
         if not reported:
             href = f"{hrefs.get(each.run_id, '')}{href}" if hrefs.get(each.run_id) else ""
         what, cause = reported.get((each.target, each.scenario_id), ("", None))
@@ -256,7 +256,7 @@ def _baseline_line(run: Run, result: BaselineResult, judgement: Judgement | None
     what, cause = _reported(run, judgement) if judgement else ("", None)
     return Line(
         result=result,
-        href=address(result.scenario_id, target_anchor(result.target)) if judgement else "",
+        href=result_address(result.scenario_id, result.target) if judgement else "",
         what=what,
         cause=cause,
         weight=result.weight or ("passed" if result.outcome in GOOD else "does not count"),

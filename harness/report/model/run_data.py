@@ -15,7 +15,15 @@ from harness.diff.alignment import AlignedEvents, aligned
 from harness.diff.model import Attempt, Difference, Judgement
 from harness.diff.target_pattern import is_reference
 from harness.report.model.clients import client_repetition
-from harness.report.model.phrases import Times, contrast, repetition, stands_for_reference
+from harness.report.model.phrases import (
+    Times,
+    contrast,
+    disagreement,
+    entry_text,
+    repetition,
+    stands_for_reference,
+)
+from harness.results.client_impact import impact_of
 from harness.results.client_results import (
     ClientResult,
     ClientsRun,
@@ -23,7 +31,7 @@ from harness.results.client_results import (
     column_name,
     load_clients,
 )
-from harness.results.status import ResultStatus, status_of
+from harness.results.status import FORESEEABLE, ResultStatus, status_of
 from harness.results.stored_data import AddedProperties, ReportError, added_properties, is_clients_folder
 from harness.scenario.crossings import Crossing
 from harness.spark.rows import LatencyQuantile
@@ -524,6 +532,17 @@ class Run:
         if measure is None:
             return None
         return measure if stands_for_reference(measure.spec, self.header.command) else None
+
+    def entry(self, judgement: Judgement) -> str:
+        """Return a TOML entry that would list a result as known; empty if none can, or should."""
+        if status_of(judgement) not in FORESEEABLE or disagreement(judgement):
+            return ""
+        return entry_text(judgement, [self.target(judgement.target).spec]).rstrip()
+
+    def noticed(self, judgement: Judgement) -> str:
+        """Return what a client would notice of a result's finding; empty if that is not known."""
+        finding = self.first_difference(judgement)
+        return impact_of(finding) if finding else ""
 
     def first_difference(self, judgement: Judgement) -> Difference | None:
         """Return the finding of a scenario on a target, if there is one."""

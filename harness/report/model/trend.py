@@ -39,12 +39,6 @@ def has_table(folder: Path, mart: str) -> bool:
     return (folder / mart).is_dir() and why_without("spark") is None
 
 
-def read_columns(folder: Path, mart: str, row: type[RowT], names: Sequence[str]) -> tuple[list[str], ...]:
-    """Read some text columns of a table that has too many rows to make each one a value."""
-    table = read_table(folder, mart, row)
-    return tuple(table.column(name).to_pylist() for name in names)
-
-
 def read_table(folder: Path, mart: str, row: type[RowT]) -> "pa.Table":
     """Read the columns of one table that `row` declares, and check their types and nulls."""
     # A verdict needs no tables, so it should not pay for the import of Arrow, which takes as long.
@@ -186,7 +180,9 @@ def _results(trend_dir: Path, run_ids: Sequence[str]) -> dict[tuple[str, str], s
     places = {run_id: place for place, run_id in enumerate(run_ids)}
     found: dict[tuple[str, str], list[str]] = defaultdict(lambda: [ABSENT] * len(run_ids))
     names = ("run_id", "target", "scenario_id", "outcome", "expectation", "confirmation")
-    columns = read_columns(trend_dir, "verdict_matrix", VerdictCell, names)
+    # The table has too many rows to make each one a value.
+    table = read_table(trend_dir, "verdict_matrix", VerdictCell)
+    columns = [table.column(name).to_pylist() for name in names]
     for run_id, target, scenario_id, *reported in zip(*columns, strict=True):
         if run_id in places:
             found[target, scenario_id][places[run_id]] = code(reported[0], mark(_ResultMark(*reported)))

@@ -153,11 +153,6 @@ class Remedy:
     command: str
 
 
-def render_site(run_dir: Path) -> Path:
-    """Write the site of a judged run, and return its page."""
-    return site_of(Run.load(run_dir))
-
-
 def site_of(run: Run) -> Path:
     """Write the site of a run, and return its page; nothing of it needs Spark.
 
@@ -280,6 +275,7 @@ def _scenarios(run: Run, site: Site) -> None:
             scenario_id,
             "scenario.html.j2",
             talk=conversation_data(sections, script, run.sources.get(scenario_id)),
+            run=run,
             scenario_id=scenario_id,
             judgement=judgements[0],
             script=script,

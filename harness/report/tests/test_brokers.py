@@ -8,11 +8,10 @@ import pytest
 
 from harness.orchestration.plan import PlanError, parse_properties
 from harness.report.model.phrases import property_options
-from harness.report.site.run_site import render_site
 from harness.results.stored_data import added_properties
 from harness.tests.report_reading import allure_results, junit_of, printed, summary_of
 from harness.tests.report_run import HEARTBEAT, SCALA, small_run
-from harness.tests.site_reading import view_of
+from harness.tests.site_reading import rendered, view_of
 from harness.trace.files import RunFolder
 
 ADDED = "--broker-property offset.metadata.max.bytes=10"
@@ -50,7 +49,7 @@ def test_every_report_repeats_a_scenario_with_the_properties_that_it_had(packed:
     assert AGAIN in printed(packed)
     assert AGAIN in summary_of(packed)
     assert f"repeat: {AGAIN}" in ET.tostring(junit_of(packed), encoding="unicode")
-    render_site(packed)
+    rendered(packed)
     page = view_of(packed, HEARTBEAT)
     assert AGAIN in page
     assert "offset.metadata.max.bytes=10" in page.partition("Run with")[2].partition("</dd>")[0]

@@ -12,7 +12,6 @@ from rich.console import Console
 from harness.report.exports.comparison import print_comparison, write_versions
 from harness.report.model.changes import versions
 from harness.report.model.run_data import Run
-from harness.report.site.run_site import render_site
 from harness.tests.browser import browser
 from harness.tests.report_hostile import Changed
 from harness.tests.report_reading import printed, summary_of
@@ -26,7 +25,7 @@ from harness.tests.report_run import (
     judgement,
     small_run,
 )
-from harness.tests.site_reading import data_of, link, view_of
+from harness.tests.site_reading import data_of, link, rendered, view_of
 
 CHANGE = Changed()
 AGAIN = f"kafka-conformance run --target kafka:3.9.2 --target kafka:4.3.1 {HEARTBEAT}"
@@ -116,7 +115,7 @@ def test_what_stops_clients_comes_before_what_more_results_show_to_tools(tmp_pat
 
 def test_every_change_has_a_line_that_shows_it_again(tmp_path: Path) -> None:
     run_dir = with_changes(tmp_path, CHANGE)
-    render_site(run_dir)
+    rendered(run_dir)
 
     versions = data_of(run_dir, "beside")["versions"]
     for html in (view_of(run_dir, "changes"), versions[HEARTBEAT]):
@@ -127,7 +126,7 @@ def test_what_differs_from_the_target_that_all_are_compared_with_is_repeated_aga
     tmp_path: Path,
 ) -> None:
     run_dir = blind(tmp_path)
-    render_site(run_dir)
+    rendered(run_dir)
     again = f"kafka-conformance diff --versions 3.9.2 --against 4.3.1 --suites own {HEARTBEAT}"
     _, _, compared_with = written(run_dir).partition(f"# {JAVA} → {SCALA}")
     assert f"`{again}`" in compared_with
@@ -169,7 +168,7 @@ def test_the_page_counts_the_scenarios_of_each_cause(tmp_path: Path) -> None:
     named, sources = ("and_another", "some_behaviour"), ("KIP-1", "KAFKA-12345")
     both = Changed(scenario_id=FENCED, behaviours=named, sources=sources)
     run_dir = with_changes(tmp_path, CHANGE, both)
-    render_site(run_dir)
+    rendered(run_dir)
 
     page = view_of(run_dir, "changes")
     rows = re.findall(r"<tr><th[^>]*><a[^>]*>(.*?)</a>.*?<b>(\d+)</b></td></tr>", page)
@@ -180,7 +179,7 @@ def test_the_page_counts_the_scenarios_of_each_cause(tmp_path: Path) -> None:
 def test_a_cause_leads_to_its_changes_and_the_address_remembers_them(tmp_path: Path) -> None:
     another = Changed(scenario_id=FENCED, behaviours=("and_another",), sources=("KIP-1",))
     run_dir = with_changes(tmp_path, CHANGE, another)
-    render_site(run_dir)
+    rendered(run_dir)
 
     rows = "[...document.querySelectorAll('details.delta tbody tr')].filter((row) => row.offsetParent)"
     with browser(tmp_path / "profile") as tab:
@@ -203,14 +202,14 @@ def test_what_a_target_sent_makes_no_markup(tmp_path: Path) -> None:
     run_dir = with_changes(tmp_path, replace(CHANGE, answers=(CHANGE.answers[0], hostile)))
 
     assert "\n# title" not in written(run_dir)
-    render_site(run_dir)
+    rendered(run_dir)
     assert "<script>alert(1)" not in view_of(run_dir, "changes")
     assert "[x](y)" not in written(run_dir)
 
 
 def test_the_site_has_a_view_of_changes(tmp_path: Path) -> None:
     run_dir = with_changes(tmp_path, CHANGE)
-    render_site(run_dir)
+    rendered(run_dir)
     page = view_of(run_dir, "changes")
 
     assert "1 change in all" in data_of(run_dir, "beside")["sentence"]
@@ -220,7 +219,7 @@ def test_the_site_has_a_view_of_changes(tmp_path: Path) -> None:
 
 def test_the_page_says_where_nothing_changed(tmp_path: Path) -> None:
     run_dir = with_changes(tmp_path)
-    render_site(run_dir)
+    rendered(run_dir)
 
     assert data_of(run_dir, "beside")["sentence"] == ""
     assert "No scenario's answers changed" in view_of(run_dir, "changes")

@@ -12,7 +12,7 @@ from harness.diff.expectations import load_expectations
 from harness.report.allure.pages import AllureLevel, allure_categories, listed, write_results
 from harness.report.allure.pages import allure_results as all_results
 from harness.report.exports.markdown import SIZE_MAX
-from harness.report.model.phrases import entry_text, scenario_page
+from harness.report.model.phrases import entry_text, result_address
 from harness.report.model.run_data import Run
 from harness.report.render import render_all
 from harness.tests.fake_java import hide_programs
@@ -168,7 +168,7 @@ def test_allure_has_the_steps_up_to_the_last_that_differs_by_itself_and_says_wha
     run_dir: Path,
 ) -> None:
     failed = allure_results(run_dir)[f"{SCALA}: {HEARTBEAT}"]
-    page = scenario_page(HEARTBEAT, SCALA)
+    page = f"index.html{result_address(HEARTBEAT, SCALA)}"
     assert failed["links"][0] == {"type": "link", "url": f"../{page}", "name": f"Conversation: {page}"}
     steps = failed["steps"]
     assert [step["name"][:3] for step in steps] == ["[0]", "[1]", "[2]", "[3]"]

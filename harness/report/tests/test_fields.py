@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from harness.report.model.field_rows import Mark, aligned_fields, readable
 from harness.report.model.phrases import (
+    address,
     css_name,
     link_address,
     links_in,
     repetition,
-    scenario_page,
+    result_address,
     shortened,
     slug,
     stands_for_reference,
@@ -135,14 +136,14 @@ def test_two_names_never_share_a_file(one: str, other: str) -> None:
 
 @given(st.text())
 def test_an_address_has_one_part_that_names_a_scenario(scenario_id: str) -> None:
-    page, _, place = scenario_page(scenario_id, "kafka").partition("#")
+    page, _, place = result_address(scenario_id, "kafka").partition("#")
     name, _, anchor = place.partition(":")
-    assert (page, anchor) == ("index.html", "target-kafka")
+    assert (page, anchor) == ("", "target-kafka")
     assert unquote(name) == scenario_id.encode(errors="replace").decode()
 
 
 def test_an_ordinary_id_is_readable_in_its_address() -> None:
-    assert scenario_page("classic/sync/past-generation") == "index.html#classic/sync/past-generation"
+    assert address("classic/sync/past-generation") == "#classic/sync/past-generation"
     assert css_name("not applicable") == "not-applicable"
 
 

@@ -11,7 +11,7 @@ from harness.report.model.phrases import address, given_options
 from harness.report.model.regression import Regression
 from harness.report.model.run_data import Run
 from harness.report.model.trend import History, Trend
-from harness.report.site.run_site import add_gate_view, add_regression, render_site, render_trend
+from harness.report.site.run_site import add_gate_view, add_regression, render_trend
 from harness.results.baseline import BaselineData, keep_baseline, kept_baseline, results_against
 from harness.results.stored_data import ReportError
 from harness.tests.report_hostile import EARLIER, hostile_complaint, hostile_decision, write_hostile_trend
@@ -27,7 +27,7 @@ from harness.tests.report_run import (
     judgement,
     small_run,
 )
-from harness.tests.site_reading import data_of, view_of
+from harness.tests.site_reading import data_of, rendered, view_of
 from harness.verdict import Delta
 
 
@@ -46,7 +46,7 @@ def history_of(folder: Path) -> History:
 def test_a_strip_has_a_code_for_each_run_the_oldest_first(folder: Path) -> None:
     history = history_of(folder)
     assert [run.run_id for run in history.runs] == [EARLIER, RUN_ID]
-    render_site(folder)
+    rendered(folder)
     beside = data_of(folder, "beside")
     assert beside["results"] == {JAVA: {HEARTBEAT: "at"}}
     assert "neighbouring runs differ" in beside["flakes"][JAVA][HEARTBEAT]
@@ -54,7 +54,7 @@ def test_a_strip_has_a_code_for_each_run_the_oldest_first(folder: Path) -> None:
 
 def test_a_run_is_led_to_only_where_its_folder_is_beside(folder: Path) -> None:
     assert [run.href for run in history_of(folder).runs] == ["", ""]
-    render_site(folder)
+    rendered(folder)
     assert [run.href for run in history_of(folder).runs] == ["", f"../{RUN_ID}/"]
 
 
@@ -113,7 +113,7 @@ def test_the_baseline_is_named_with_what_is_new_and_what_it_has_too(tmp_path: Pa
     kept = beside(made, "night-1")
     folder = made.write(tmp_path)
     keep_baseline(folder, kept)
-    render_site(folder)
+    rendered(folder)
     page = view_of(folder, "regression")
 
     assert "Against the baseline night-1" in page
@@ -135,7 +135,7 @@ def test_the_baseline_of_the_gate_is_reported_once_with_what_the_gate_makes_of_e
     kept = beside(made, "night-1")
     folder = made.write(tmp_path)
     keep_baseline(folder, kept)
-    render_site(folder)
+    rendered(folder)
     decision = hostile_decision(HEARTBEAT) | {"baseline_id": "night-1", "baseline": kept.model_dump()}
     (folder / "gate.json").write_text(json.dumps(decision))
     add_regression(folder)
@@ -171,7 +171,7 @@ def test_results_that_differ_in_the_same_way_are_reported_once_and_all_are_count
         replace(each, delta=Delta.ADDED.value) for each in made.judgements if each.outcome == "diverges"
     ]
     folder = with_baseline_that_lacked_all(made, tmp_path)
-    render_site(folder)
+    rendered(folder)
 
     regression = Regression.of(Run.load(folder), folder / "trend", History.nothing())
     ((section,),) = [comparison.sections for comparison in regression.comparisons]
@@ -198,7 +198,7 @@ def test_a_folder_without_a_site_gets_no_page_of_its_own(tmp_path: Path) -> None
 
 
 def test_without_a_trend_the_pages_say_how_to_get_one(tmp_path: Path) -> None:
-    render_site(small_run().write(tmp_path))
+    rendered(small_run().write(tmp_path))
     for name, words in (
         ("trend", f"kafka-conformance report {tmp_path.name}"),
         ("regression", f"kafka-conformance report {tmp_path.name}"),
@@ -228,12 +228,12 @@ def test_the_gates_page_says_what_the_gate_said(tmp_path: Path) -> None:
     page = view_of(tmp_path, "gate")
     assert "gate: red\nwhy:  this\nnext: that" in page
     assert f'href="{address(HEARTBEAT)}' not in page
-    render_site(small_run().write(tmp_path))
+    rendered(small_run().write(tmp_path))
     assert f'href="{address(HEARTBEAT)}:target-{JAVA}"' in view_of(tmp_path, "gate")
 
 
 def test_the_gates_view_shows_the_runs_own_decision_until_a_gate_decides(tmp_path: Path) -> None:
-    render_site(small_run().write(tmp_path))
+    rendered(small_run().write(tmp_path))
     page = view_of(tmp_path, "gate")
     assert "The run itself: 1 unexpected difference, 1 expectation that no longer matches" in page
     assert "exit code 1 (unexpected)" in page

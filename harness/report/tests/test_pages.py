@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from harness.report.model.phrases import address
-from harness.report.site.run_site import render_site
 from harness.scenario.crossings import TABLES, crossings, load_blanks
 from harness.tests.browser import Tab, browser
 from harness.tests.completed_runs import catalogue
 from harness.tests.report_hostile import clause
 from harness.tests.report_run import HEARTBEAT, SCALA, conversation, difference, judgement, small_run
-from harness.tests.site_reading import Page, link, view_of, views_of
+from harness.tests.site_reading import Page, link, rendered, view_of, views_of
 from harness.trace.files import RunFolder, write_records
 
 
@@ -26,7 +25,7 @@ def _tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
 def test_a_scenarios_page_has_its_clauses_and_leads_to_kafkas_source(tmp_path: Path) -> None:
     made = small_run()
     made.clauses = [clause("SG-014", statement="What Kafka does.")]
-    render_site(made.write(tmp_path))
+    rendered(made.write(tmp_path))
     page = Page(view_of(tmp_path, HEARTBEAT))
     assert "SG-014 What Kafka does." in page.text
     assert [href for href in page.hrefs if href.endswith("/GroupMetadataManager.java")]
@@ -35,7 +34,7 @@ def test_a_scenarios_page_has_its_clauses_and_leads_to_kafkas_source(tmp_path: P
 def test_the_count_of_differing_rows_leads_to_them_and_to_their_scenarios(tmp_path: Path) -> None:
     made = small_run()
     made.clauses = [clause("SG-014", statement="What Kafka does."), clause("SG-015")]
-    render_site(made.write(tmp_path))
+    rendered(made.write(tmp_path))
     page = Page(view_of(tmp_path, "coverage"))
     anchor = f"differs-target-{SCALA}"
     assert page.hrefs.count(f"#coverage:{anchor}") == page.ids.count(anchor) == 1
@@ -46,7 +45,7 @@ def test_the_coverage_page_shows_crossings_or_why_there_are_none(tmp_path: Path)
     folder = small_run().write(tmp_path)
     made = crossings([catalogue()["admin/dead/commit"]], load_blanks())
     write_records(RunFolder(folder).crossings, made)
-    render_site(folder)
+    rendered(folder)
     page = Page(view_of(tmp_path, "coverage"))
     assert all(
         f"{table} {sum(bool(each.shown_by) for each in made if each.table == table)} of" in page.text
@@ -57,7 +56,7 @@ def test_the_coverage_page_shows_crossings_or_why_there_are_none(tmp_path: Path)
 
 @pytest.mark.browser
 def test_no_page_writes_an_error_to_the_console(tmp_path: Path, tab: Tab) -> None:
-    index = render_site(small_run().write(tmp_path))
+    index = rendered(small_run().write(tmp_path))
     tab.errors.clear()
     for place in views_of(tmp_path):
         tab.open(f"{index.as_uri()}{place}")
@@ -71,7 +70,7 @@ def test_on_a_narrow_page_the_matrix_scrolls_in_its_frame_and_the_sides_are_stac
 ) -> None:
     made = small_run()
     made.add(judgement("zoo/red/long", SCALA, "diverges", reason=f'groups is ["{"member" * 20}"]'))
-    index = render_site(made.write(tmp_path))
+    index = rendered(made.write(tmp_path))
     tab.is_as_wide_as(390)
     for place in views_of(tmp_path):
         tab.open(f"{index.as_uri()}{place}")
@@ -107,7 +106,7 @@ def test_keys_lead_from_one_scenario_to_look_at_to_the_next_and_escape_leaves_th
     for number in range(2):
         scenario_id = f"zoo/red/n{number}"
         made.add(judgement(scenario_id, SCALA, "diverges"), conversation(), difference(scenario_id, SCALA))
-    render_site(made.write(tmp_path))
+    rendered(made.write(tmp_path))
     tab.open(link(tmp_path, "zoo/red/n0"))
     tab.until("document.querySelector('table.talk')")
     for key, page in (("n", "zoo/red/n0"), ("n", "zoo/red/n1"), ("p", "zoo/red/n0"), ("p", HEARTBEAT)):

@@ -10,7 +10,6 @@ import pytest
 
 from harness.report.model.phrases import address
 from harness.report.site.pages import STATIC
-from harness.report.site.run_site import render_site
 from harness.tests.browser import Tab, browser
 from harness.tests.report_hostile import (
     HOSTILE,
@@ -37,6 +36,7 @@ from harness.tests.site_reading import (
     document_of,
     documents_of,
     link,
+    rendered,
     view_of,
     views_of,
 )
@@ -47,7 +47,7 @@ SECTION_OF_JAVA = f"[data-target='{JAVA}']"
 def test_every_link_within_the_site_leads_to_something_that_is_there(tmp_path: Path) -> None:
     made = small_run()
     made.clauses = [clause("SG-014")]
-    render_site(made.write(tmp_path))
+    rendered(made.write(tmp_path))
     views = {place: Page(html) for place, html in views_of(tmp_path).items()}
     assert f"{address(HEARTBEAT)}:target-{SCALA}" in views["#matrix"].hrefs
     firsts = {
@@ -64,14 +64,14 @@ def test_every_link_within_the_site_leads_to_something_that_is_there(tmp_path: P
 
 
 def test_ids_are_unique_in_every_view(tmp_path: Path) -> None:
-    render_site(small_run().write(tmp_path))
+    rendered(small_run().write(tmp_path))
     for html in views_of(tmp_path).values():
         ids = Page(html).ids
         assert sorted(ids) == sorted(set(ids))
 
 
 def test_the_first_difference_is_marked_and_what_went_before_is_folded(tmp_path: Path) -> None:
-    render_site(small_run().write(tmp_path))
+    rendered(small_run().write(tmp_path))
     text = Page(view_of(tmp_path, HEARTBEAT)).text
     beside, _, after = text.partition("First difference: step 3, Heartbeat v3")
     assert "expected NONE actual REBALANCE_IN_PROGRESS" in after
@@ -86,13 +86,13 @@ def test_the_first_difference_is_marked_and_what_went_before_is_folded(tmp_path:
 
 
 def test_a_reference_that_is_a_targets_left_side_is_not_stored_twice(tmp_path: Path) -> None:
-    render_site(small_run().write(tmp_path))
+    rendered(small_run().write(tmp_path))
     assert conversation_of(tmp_path, HEARTBEAT, REFERENCE) == {"like": SCALA}
     assert conversation_of(tmp_path, HEARTBEAT, SCALA)["oracle"] == REFERENCE
 
 
 def test_a_result_tells_how_to_repeat_and_how_to_foresee_it(tmp_path: Path) -> None:
-    render_site(small_run().write(tmp_path))
+    rendered(small_run().write(tmp_path))
     text = Page(view_of(tmp_path, HEARTBEAT)).text
     assert f"kafka-conformance run --target kafka:3.9.2 {HEARTBEAT}" in text
     assert 'targets = ["kafka:3.9.2"]' in text
@@ -114,7 +114,7 @@ def test_what_a_target_sent_is_text_and_nothing_else(tmp_path: Path) -> None:
     run_dir = made.write(tmp_path)
     (run_dir / "gate.json").write_text(json.dumps(hostile_decision(scenario_id)))
     write_hostile_trend(run_dir / "trend", scenario_id)
-    render_site(run_dir)
+    rendered(run_dir)
     views = views_of(run_dir)
     for html in (*views.values(), (run_dir / STATIC).read_text()):
         page = Page(html)
@@ -129,7 +129,7 @@ def test_what_a_target_sent_is_text_and_nothing_else(tmp_path: Path) -> None:
 def test_half_a_surrogate_pair_does_not_keep_a_page_from_being_written(tmp_path: Path) -> None:
     made = small_run()
     made.add(judgement("a/surrogate", JAVA), conversation(hostile="\ud800"))
-    render_site(made.write(tmp_path))
+    rendered(made.write(tmp_path))
     assert "\ud800" in json.dumps(document_of(tmp_path, "a/surrogate"), ensure_ascii=False)
 
 
@@ -140,17 +140,17 @@ def test_half_a_surrogate_pair_does_not_keep_a_page_from_being_written(tmp_path:
 def test_a_run_that_is_not_whole_says_so_above_every_view(tmp_path: Path, footer: object, words: str) -> None:
     made = small_run()
     made.footer = footer  # type: ignore[assignment] # either is one
-    index = render_site(made.write(tmp_path))
+    index = rendered(made.write(tmp_path))
     for path in (index, tmp_path / STATIC):
         assert words in Page(path.read_text()).text
 
 
 def test_a_whole_run_has_no_banner(tmp_path: Path) -> None:
-    assert "alert" not in re.findall(r'role="(\w+)"', render_site(small_run().write(tmp_path)).read_text())
+    assert "alert" not in re.findall(r'role="(\w+)"', rendered(small_run().write(tmp_path)).read_text())
 
 
 def test_the_site_asks_for_nothing_but_its_own_files(tmp_path: Path) -> None:
-    render_site(small_run().write(tmp_path))
+    rendered(small_run().write(tmp_path))
     for html in (*views_of(tmp_path).values(), (tmp_path / "site.css").read_text()):
         assert not {"link", "img", "iframe"} & set(Page(html).tags)
         assert "url(" not in html
@@ -162,7 +162,7 @@ def test_a_run_of_thousands_of_scenarios_has_few_files(tmp_path: Path) -> None:
     made = small_run()
     for number in range(3_000):
         made.add(judgement(f"many/{number // 10:03}/n{number:04}", JAVA, "diverges"), conversation())
-    render_site(made.write(tmp_path))
+    rendered(made.write(tmp_path))
     files = [path for path in tmp_path.rglob("*.*") if "tables" not in path.parts and path.is_file()]
     assert len(files) < 60
     assert len(documents_of(tmp_path)) == 3_004
@@ -175,7 +175,7 @@ def test_what_needs_a_look_is_there_without_a_script_one_of_each_cause_first(tmp
         made.add(judgement(one, JAVA, "diverges"), conversation(diverging=True), difference(one, JAVA))
     other = difference("zoo/red/other", JAVA, api="SyncGroup", actual="UNKNOWN_MEMBER_ID")
     made.add(judgement("zoo/red/other", JAVA, "diverges"), conversation(diverging=True), other)
-    render_site(made.write(tmp_path))
+    rendered(made.write(tmp_path))
     page = Page((tmp_path / STATIC).read_text())
     assert page.text.count("Repeat it") == 50
     assert "50 of 63 results that need a look" in page.text
@@ -185,7 +185,7 @@ def test_what_needs_a_look_is_there_without_a_script_one_of_each_cause_first(tmp
 
 
 def test_without_spark_all_but_its_own_views_is_there_and_these_say_how_to_get_them(tmp_path: Path) -> None:
-    render_site(small_run().write(tmp_path))
+    rendered(small_run().write(tmp_path))
     views = views_of(tmp_path)
     for view in ("#trend", "#regression"):
         assert f"kafka-conformance report {tmp_path.name}" in views[view]
@@ -195,7 +195,7 @@ def test_without_spark_all_but_its_own_views_is_there_and_these_say_how_to_get_t
 
 
 def test_the_first_view_says_what_was_tested_why_some_was_not_and_how_long_it_took(tmp_path: Path) -> None:
-    render_site(small_run().write(tmp_path))
+    rendered(small_run().write(tmp_path))
     text = Page(view_of(tmp_path, "matrix")).words
     assert "took 32.0 s" in text
     assert "heartbeat 0/1 1/1 1/1" in text
@@ -204,9 +204,9 @@ def test_the_first_view_says_what_was_tested_why_some_was_not_and_how_long_it_to
 
 def test_the_same_run_gives_the_same_site(tmp_path: Path) -> None:
     run_dir = small_run().write(tmp_path)
-    render_site(run_dir)
+    rendered(run_dir)
     once = {path: path.read_bytes() for path in run_dir.rglob("*.*") if path.is_file()}
-    render_site(run_dir)
+    rendered(run_dir)
     assert {path: path.read_bytes() for path in run_dir.rglob("*.*") if path.is_file()} == once
 
 
@@ -233,7 +233,7 @@ def text_of(tab: Tab, selector: str) -> str:
     ],
 )
 def test_the_address_restores_the_filters(tmp_path: Path, tab: Tab, state: str, words: str) -> None:
-    index = render_site(small_run().write(tmp_path))
+    index = rendered(small_run().write(tmp_path))
     tab.open(f"{index.as_uri()}{state}")
     tab.until("document.getElementById('shown')?.textContent")
     assert text_of(tab, "#shown") == words
@@ -241,7 +241,7 @@ def test_the_address_restores_the_filters(tmp_path: Path, tab: Tab, state: str, 
 
 @pytest.mark.browser
 def test_an_anchor_opens_what_it_is_folded_into(tmp_path: Path, tab: Tab) -> None:
-    render_site(small_run().write(tmp_path))
+    rendered(small_run().write(tmp_path))
     tab.open(link(tmp_path, HEARTBEAT, f"target-{JAVA}"))
     tab.until(f"document.getElementById('target-{JAVA}')?.open")
     tab.until(f"document.querySelector(`{SECTION_OF_JAVA} table.talk`)")
@@ -249,7 +249,7 @@ def test_an_anchor_opens_what_it_is_folded_into(tmp_path: Path, tab: Tab) -> Non
 
 @pytest.mark.browser
 def test_a_conversation_is_laid_out_beside_its_oracles(tmp_path: Path, tab: Tab) -> None:
-    render_site(small_run().write(tmp_path))
+    rendered(small_run().write(tmp_path))
     tab.open(link(tmp_path, HEARTBEAT, f"first-difference-{SCALA}"))
     tab.until(f"document.getElementById('first-difference-{SCALA}')")
     section = f"[data-target='{SCALA}']"
@@ -268,7 +268,7 @@ def test_a_conversation_is_laid_out_beside_its_oracles(tmp_path: Path, tab: Tab)
 def test_nothing_that_a_target_sent_acts_on_a_conversation(tmp_path: Path, tab: Tab) -> None:
     made = small_run()
     made.add(judgement("a/hostile", JAVA), conversation(hostile=HOSTILE))
-    render_site(made.write(tmp_path))
+    rendered(made.write(tmp_path))
     tab.open(link(tmp_path, "a/hostile", f"target-{JAVA}"))
     tab.until(f"document.querySelector(`{SECTION_OF_JAVA} table.talk`)")
     assert "document.title='taken'" in text_of(tab, f"{SECTION_OF_JAVA} table.talk")
@@ -282,7 +282,7 @@ def test_a_large_matrix_is_laid_out_as_it_comes_into_view(tmp_path: Path, tab: T
     for number in range(800):
         for target in (SCALA, JAVA, REFERENCE):
             made.add(judgement(f"many/{number // 40:02}/n{number:03}", target))
-    index = render_site(made.write(tmp_path))
+    index = rendered(made.write(tmp_path))
     tab.open(index.as_uri())
     tab.until("document.querySelector('tr.row a.mark')")
     assert tab.read("document.querySelectorAll('.glyphs').length > 0")
@@ -297,7 +297,7 @@ def test_a_large_matrix_is_laid_out_as_it_comes_into_view(tmp_path: Path, tab: T
 
 @pytest.mark.browser
 def test_arrows_move_among_cells_and_a_key_finds_the_search(tmp_path: Path, tab: Tab) -> None:
-    tab.open(render_site(small_run().write(tmp_path)).as_uri())
+    tab.open(rendered(small_run().write(tmp_path)).as_uri())
     tab.until("document.querySelector('tr.row a.mark')")
     tab.read("document.querySelector('tr.row a.mark').focus()")
     for key in ("ArrowRight", "ArrowDown"):
@@ -310,7 +310,7 @@ def test_arrows_move_among_cells_and_a_key_finds_the_search(tmp_path: Path, tab:
 
 @pytest.mark.browser
 def test_the_columns_of_references_can_be_left_out(tmp_path: Path, tab: Tab) -> None:
-    index = render_site(small_run().write(tmp_path))
+    index = rendered(small_run().write(tmp_path))
     tab.open(f"{index.as_uri()}#matrix:r=0")
     cells = "[...document.querySelector('tr.row')?.cells ?? []].filter((cell) => cell.offsetParent).length"
     tab.until(f"{cells} === 3")
@@ -327,7 +327,7 @@ def test_references_of_many_targets_are_left_out_at_first_and_so_are_their_count
     for version in ("4.0.2", "4.1.2", "4.2.1", "4.3.2", "4.3.3", "4.4.0", "4.4.1"):
         made.summaries.append(summary(f"kafka-{version}"))
         made.add(judgement(HEARTBEAT, f"kafka-{version}"))
-    tab.open(render_site(made.write(tmp_path)).as_uri())
+    tab.open(rendered(made.write(tmp_path)).as_uri())
     tab.until("document.querySelector('tr.row a.mark')")
     cells = "[...document.querySelector('tr.row').cells].filter((cell) => cell.offsetParent).length"
     conforming = "Number(document.querySelector('.chip[data-value=conforms] b').textContent)"
@@ -345,7 +345,7 @@ def test_what_differs_is_opened_before_what_does_not(tmp_path: Path, tab: Tab) -
     for target in (REFERENCE, SCALA):
         made.add(judgement(one, target), conversation())
     made.add(judgement(one, JAVA, "diverges"), conversation(diverging=True), difference(one, JAVA))
-    render_site(made.write(tmp_path))
+    rendered(made.write(tmp_path))
     tab.open(link(tmp_path, one))
     tab.until("document.querySelector('details.target')")
     sections = "[...document.querySelectorAll('details.target')]"
@@ -363,7 +363,7 @@ def test_results_that_go_otherwise_in_the_same_way_are_reported_once(tmp_path: P
             made.add(
                 judgement(scenario_id, target, "indeterminate", expectation="unexpected", reason="it went")
             )
-    render_site(made.write(tmp_path))
+    rendered(made.write(tmp_path))
     page = Page(view_of(tmp_path, "matrix"))
     assert page.text.count("it went") == 1
     assert "the same in 5 more results" in page.text
@@ -375,7 +375,7 @@ def test_results_that_go_otherwise_in_the_same_way_are_reported_once(tmp_path: P
 def test_a_damaged_file_is_named_in_place_of_its_view_and_all_else_is_shown(
     tmp_path: Path, tab: Tab, damage: str
 ) -> None:
-    render_site(small_run().write(tmp_path))
+    rendered(small_run().write(tmp_path))
     file = tmp_path / "data" / "scenarios-001.js"
     text = file.read_text()
     if damage == "missing":
@@ -391,7 +391,7 @@ def test_a_damaged_file_is_named_in_place_of_its_view_and_all_else_is_shown(
 
 @pytest.mark.browser
 def test_going_from_view_to_view_needs_no_other_page(tmp_path: Path, tab: Tab) -> None:
-    tab.open(render_site(small_run().write(tmp_path)).as_uri())
+    tab.open(rendered(small_run().write(tmp_path)).as_uri())
     tab.until("document.querySelector('tr.row a.mark')")
     tab.read("window.isTheSame = true")
     tab.click("tr.row a.mark.diverges.unexpected")

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from harness.diff.alignment import kind_words
-from harness.report.site.run_site import render_site
 from harness.results.client_impact import impact_of
 from harness.tests.report_run import HEARTBEAT, SCALA, difference, small_run
-from harness.tests.site_reading import view_of
+from harness.tests.site_reading import rendered, view_of
 from harness.trace.events import EventKind
 
 LIVENESS = "liveness"
@@ -54,7 +53,7 @@ def test_where_nothing_can_be_said_nothing_is(changes: dict[str, object]) -> Non
 
 def test_the_page_of_a_scenario_says_it_beneath_the_first_difference(tmp_path: Path) -> None:
     made = small_run()
-    render_site(made.write(tmp_path))
+    rendered(made.write(tmp_path))
     page = view_of(tmp_path, HEARTBEAT)
     assert page.count("What a client notices") == 2
     assert "it now joins again and keeps its member id (REBALANCE_IN_PROGRESS)" in page

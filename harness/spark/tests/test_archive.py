@@ -44,7 +44,6 @@ def test_a_packed_run_has_all_its_records(tmp_path: Path) -> None:
         "events": 12,
         "traces": 4,
         "judgements": 4,
-        "attempts": 0,
         "differences": 0,
         "clauses": 0,
     }
