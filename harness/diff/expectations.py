@@ -21,8 +21,8 @@ An entry that has expired, or whose difference no longer occurs, is stale. Both 
 An entry with a `cause` covers the scenarios that a file beside it names, `known.covered.json` beside
 `known.toml`: cause to scenario ids, also for the causes `beside` it. A result is expected if one of its
 causes covers its scenario, and all others are known of that target: what races shows now and then. There, a
-group's counter (generation or epoch) is known by its field, whatever number came and whichever API shows it.
-One that conforms now does not make the entry stale.
+group's state and its counters (generation, epochs) are known by their fields, whichever API shows them, and
+whatever number came. One that conforms now does not make the entry stale.
 """
 
 import re
@@ -48,7 +48,7 @@ from pydantic_core import ErrorDetails
 
 from harness.diff.judge import TargetInfo
 from harness.diff.model import GOOD, Judgement
-from harness.diff.raw_difference import of_any_count
+from harness.diff.raw_difference import wherever_shown
 from harness.diff.target_pattern import is_target_pattern, matches_target
 from harness.verdict import Expectation, Outcome
 
@@ -267,8 +267,8 @@ def check_scenarios(entries: Sequence[SourcedEntry], catalogue: Sequence[str]) -
 
 
 def known_causes(entries: Sequence[SourcedEntry], info: TargetInfo) -> frozenset[str]:
-    """Return the causes that a target is known for, wherever they show, as `of_any_count` gives them."""
-    return frozenset(of_any_count(cause) for one in _entries_of(entries, info) for cause in one.covered)
+    """Return the causes that a target is known for, wherever they show, as `wherever_shown` gives them."""
+    return frozenset(wherever_shown(cause) for one in _entries_of(entries, info) for cause in one.covered)
 
 
 def _entries_of(entries: Sequence[SourcedEntry], info: TargetInfo) -> Sequence[SourcedEntry]:
@@ -349,8 +349,8 @@ def _explanation(
     def has_expired(one: SourcedEntry) -> bool:
         return one.entry.has_expired(today)
 
-    wanted = [of_any_count(cause) for cause in judgement.causes]
-    by_cause = [[one for one in known if each in map(of_any_count, one.covered)] for each in wanted]
+    wanted = [wherever_shown(cause) for cause in judgement.causes]
+    by_cause = [[one for one in known if each in map(wherever_shown, one.covered)] for each in wanted]
     is_here = any(judgement.scenario_id in ids for one in firing for ids in one.covered.values())
     together = [tuple(min(each, key=has_expired) for each in by_cause)] if is_here and all(by_cause) else []
     whole = [*((one,) for one in firing if one.entry.cause is None), *together]

@@ -18,7 +18,7 @@ from typing import Final
 from harness.apis.descriptor import Access
 from harness.apis.table import descriptor
 from harness.diff.model import Difference, Judgement
-from harness.diff.raw_difference import of_any_count, unindexed
+from harness.diff.raw_difference import unindexed, wherever_shown
 from harness.verdict import DifferenceClass, Outcome
 
 _NO_ANSWER: Final = frozenset((DifferenceClass.LIVENESS, DifferenceClass.ORDERING, DifferenceClass.ENCODING))
@@ -89,13 +89,13 @@ def headed(
     Args:
         judgement: the result.
         found: its differences, the finding first.
-        known: the causes that its target is known for, as `of_any_count` gives them.
+        known: the causes that its target is known for, as `wherever_shown` gives them.
     """
     own = [each for each in found if not (each.is_lenient or each.is_consequence)]
     heads = sorted(own, key=lambda each: (gravity(each), each.step, each.ordinal))
     if judgement.outcome != Outcome.DIVERGES or not heads:
         return judgement, tuple(found)
-    head = min(heads, key=lambda each: of_any_count(each.cause) in known)
+    head = min(heads, key=lambda each: wherever_shown(each.cause) in known)
     if head is found[0]:
         return judgement, tuple(found)
     observed = judgement.observed.rpartition(_BESIDE)[2]

@@ -130,6 +130,8 @@ _COUNTED: Final = re.compile(
     r".*?(?P<field>generation_id|\w*(?<!leader_)(?<!producer_)epoch): expected a number, got .*"
 )
 """The cause of another number in a field that shows how often a group has changed."""
+_STATED: Final = re.compile(r".*?(?P<state>\bgroup_state: expected .*)")
+"""The cause of another state of a group."""
 _NONE: Final = -1
 _ABSENT: Final = "absent"
 
@@ -145,13 +147,15 @@ def cause_of(api: str | None, difference_class: str, field: str | None, expected
 
 
 @lru_cache(maxsize=1 << 12)
-def of_any_count(cause: str) -> str:
-    """Return a cause as others are known beside it: that of a group's counter without its API and number.
+def wherever_shown(cause: str) -> str:
+    """Return a cause as others are known beside it: that of a group's state or counter without its API.
 
-    Where answers overtake a group's changes, chance decides which of them shows the counter, and how far on.
+    Where answers overtake a group's changes, chance decides which of them shows them, and how far it counts.
     """
-    counted = _COUNTED.fullmatch(cause)
-    return cause if counted is None else f"{counted['field']}: another number"
+    if counted := _COUNTED.fullmatch(cause):
+        return f"{counted['field']}: another number"
+    stated = _STATED.fullmatch(cause)
+    return cause if stated is None else stated["state"]
 
 
 def _place(path: str) -> str:

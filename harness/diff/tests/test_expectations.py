@@ -157,16 +157,19 @@ def test_a_cause_known_elsewhere_may_come_along_with_one_that_is_covered_here(tm
     [
         ("ConsumerGroupDescribe members[].member_epoch: expected a number, got another number", "expected"),
         ("ConsumerGroupHeartbeat member_epoch: expected a number, got one less", "expected"),
+        ("ListGroups group_state: expected Stable, got Reconciling", "expected"),
+        ("ListGroups group_state: expected Stable, got Empty", "unexpected"),
         ("ConsumerGroupDescribe group_epoch: expected a number, got one less", "unexpected"),
         ("InitProducerId producer_epoch: expected a number, got one less", "unexpected"),
         ("ConsumerGroupHeartbeat member_epoch: expected -1, got 0", "unexpected"),
     ],
 )
-def test_a_groups_counter_is_known_beside_others_whatever_number_came(
+def test_a_groups_counter_and_state_are_known_beside_others_wherever_they_show(
     tmp_path: Path, beside: str, expectation: str
 ) -> None:
     counter = "ConsumerGroupHeartbeat member_epoch: expected a number, got another number"
-    covered = {SYNC: [SCENARIO], counter: ["classic/other"]}
+    state = "ConsumerGroupDescribe group_state: expected Stable, got Reconciling"
+    covered = {SYNC: [SCENARIO], counter: ["classic/other"], state: ["classic/other"]}
     (tmp_path / "known.covered.json").write_text(json.dumps(covered))
     text = "".join(f"{KNOWN}cause = '{cause}'\n" for cause in covered)
     one = replace(judgement(Outcome.DIVERGES), causes=(SYNC, beside))
