@@ -7,8 +7,7 @@ from itertools import chain, groupby
 from math import inf
 from typing import Final, TypeAlias
 
-from harness.captures.excerpts import Excerpts, PageRoom
-from harness.captures.judged import Answered, JudgedCaptures, JudgedGroup, joined
+from harness.captures.judged import Answered, Excerpts, JudgedCaptures, JudgedGroup, PageRoom, joined
 from harness.captures.notes import Notes
 from harness.captures.parts import PART, STRETCH, Start, parts_of, stretches_of
 from harness.captures.rows import Facts, Row, RowKind, exchange_of, facts_of, in_order

@@ -13,8 +13,7 @@ from itertools import chain, groupby
 from operator import itemgetter
 from typing import Final
 
-from harness.captures.excerpts import PageRoom
-from harness.captures.judged import JudgedCaptures, JudgedGroup, joined
+from harness.captures.judged import JudgedCaptures, JudgedGroup, PageRoom, joined
 from harness.captures.judging import Terms, judge_stretch, split
 from harness.captures.notes import Notes
 from harness.captures.parts import Start, stretches_of

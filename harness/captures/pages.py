@@ -10,12 +10,22 @@ from typing import Final
 
 from harness.apis.descriptor import OF_GROUP_COORDINATOR
 from harness.apis.table import descriptor
-from harness.captures.excerpts import BROKER, IN_WORDS, Excerpt, likeness, signature_of
-from harness.captures.judged import Answered, JudgedCaptures, JudgedGroup, Pattern, patterns_of
+from harness.captures.judged import (
+    BROKER,
+    IN_WORDS,
+    Answered,
+    Excerpt,
+    JudgedCaptures,
+    JudgedGroup,
+    Pattern,
+    likeness,
+    patterns_of,
+    signature_of,
+)
 from harness.diff.model import Difference
 from harness.diff.raw_difference import field_class
 from harness.replay import ReferenceProfile
-from harness.replay.unexplained import GIVEN_UP
+from harness.replay.search import GIVEN_UP
 from harness.report.model.conversation import lone_conversation_data, steps_without_script
 from harness.report.model.coverage import heat_tables
 from harness.report.model.phrases import address

@@ -14,8 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.captures import DEFAULT_PORT, Judge, JudgedCaptures, JudgedGroup, Terms, judge_here, sources_of
-from harness.captures.excerpts import likeness, signature_of
-from harness.captures.judged import patterns_of
+from harness.captures.judged import likeness, patterns_of, signature_of
 from harness.captures.pages import Given, write_pages
 from harness.captures.sources import Recording, recordings_of
 from harness.cli.errors import ends_with_exit_code
@@ -28,7 +27,7 @@ from harness.races.catalogue import race_of, why_known
 from harness.replay import ReferenceProfile, Replayed
 from harness.replay.group import NEVER_CAME
 from harness.replay.replay import keep
-from harness.replay.unexplained import GIVEN_UP
+from harness.replay.search import GIVEN_UP
 from harness.results.replay_results import ReplayFinding
 from harness.results.status import ExitCode, worst
 from harness.results.stored_data import open_folder, run_kind

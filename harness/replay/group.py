@@ -17,7 +17,7 @@ from harness.replay.history import RecordedConversation, members_of
 from harness.replay.machine import RacedMachine, ReplayMachine, refusal
 from harness.replay.modern import ModernGroup, is_first, joins
 from harness.replay.modern import has_earlier_members as has_earlier_modern_members
-from harness.replay.search import Course, Misfit, Skip
+from harness.replay.search import Course, Misfit, Skip, Windows, finding_of, unexplained
 from harness.replay.seeds import (
     Seed,
     SeedOffset,
@@ -47,7 +47,6 @@ from harness.replay.selecting import (
 )
 from harness.replay.selecting import WHY as LOADING
 from harness.replay.topics import TopicChange
-from harness.replay.unexplained import Windows, finding_of, unexplained
 from harness.results.replay_results import Replayed, ReplayFinding
 from harness.targets.reference.profile import ReferenceProfile
 

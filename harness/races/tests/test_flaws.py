@@ -11,7 +11,7 @@ from typing_extensions import override
 from harness.captures import JudgedGroup, Terms, judge_here, sources_of
 from harness.races.catalogue import RACES, has_race
 from harness.replay.group import NEVER_CAME
-from harness.replay.unexplained import GIVEN_UP
+from harness.replay.search import GIVEN_UP
 from harness.results.replay_results import ReplayFinding
 from harness.targets.reference.profile import specification
 from harness.targets.reference.usual import USUAL_CONFIG
