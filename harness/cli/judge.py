@@ -25,8 +25,7 @@ from harness.invariants.stored import check_run
 from harness.orchestration.plan import PlanError, parse_properties
 from harness.races.catalogue import race_of, why_known
 from harness.replay import ReferenceProfile, Replayed
-from harness.replay.group import NEVER_CAME
-from harness.replay.replay import keep
+from harness.replay.group import NEVER_CAME, keep
 from harness.replay.search import GIVEN_UP
 from harness.results.replay_results import ReplayFinding
 from harness.results.status import ExitCode, worst

@@ -12,8 +12,8 @@ from harness.invariants.blame import ToBlame, in_words
 from harness.invariants.exchange import LOOKED_AT
 from harness.invariants.stored import VIOLATIONS
 from harness.replay import specification, total
+from harness.replay.group import keep, replay_all
 from harness.replay.history import READ
-from harness.replay.replay import keep, replay_all
 from harness.tap import Tap, TapError
 from harness.tap.journal import read_journal
 from harness.tap.reading import TraceReader

@@ -9,7 +9,7 @@ the requests and of the machine's own steps. The *search* looks for one on which
     replayed = replay(events, spec, conversation_id="tap", is_whole=False)
 """
 
-from harness.replay.replay import replay
+from harness.replay.group import replay
 from harness.results.replay_results import Replayed, total
 from harness.targets.reference.profile import ReferenceProfile, specification
 

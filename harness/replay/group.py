@@ -1,19 +1,22 @@
-"""Replay of a group part by part, from when its state is known until its coordinator ends.
+"""Replay of groups, part by part, from when their state is known until their coordinator ends.
 
-A part ends where the group is quiet. The next one continues with the reference as it is then.
+A part ends where the group is quiet. The next one continues with the reference as it is then. Of a recording
+of events, each group is one part.
 """
 
+import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import inf
+from pathlib import Path
 from typing import Final, TypeAlias
 
 from harness.apis.descriptor import Access
 from harness.invariants.exchange import HEARTBEATS, MEMBERSHIP, NO_ERROR, Exchange, number, text
 from harness.replay.compare import ReferenceAnswer
-from harness.replay.history import RecordedConversation, members_of
+from harness.replay.history import RecordedConversation, members_of, read_conversation
 from harness.replay.machine import RacedMachine, ReplayMachine, refusal
 from harness.replay.modern import ModernGroup, is_first, joins
 from harness.replay.modern import has_earlier_members as has_earlier_modern_members
@@ -47,8 +50,10 @@ from harness.replay.selecting import (
 )
 from harness.replay.selecting import WHY as LOADING
 from harness.replay.topics import TopicChange
-from harness.results.replay_results import Replayed, ReplayFinding
+from harness.results.replay_results import COUNTS, FINDINGS, Replayed, ReplayFinding
 from harness.targets.reference.profile import ReferenceProfile
+from harness.trace.events import Event
+from harness.trace.files import write_records, write_whole
 
 
 @dataclass(slots=True, kw_only=True)
@@ -434,3 +439,53 @@ def _is_of_member(operation: Exchange) -> bool:
     names = ("generation_id_or_member_epoch", "generation_id")
     is_commit = any(number(operation.request, name) >= 0 for name in names)
     return operation.api in MEMBERSHIP or (is_commit and bool(text(operation.request, "member_id")))
+
+
+def replay(
+    events: Iterable[Event],
+    spec: ReferenceProfile,
+    *,
+    conversation_id: str,
+    is_whole: bool,
+    gaps: Sequence[Gap] = (),
+) -> Replayed:
+    """Feed a recorded conversation to the reference and compare the coordinator's answers.
+
+    Args:
+        events: the events of one conversation, in their order.
+        spec: the reference to compare it with.
+        conversation_id: its name, for the findings.
+        is_whole: whether the recording has everything that was ever sent about its groups; otherwise a group
+            is compared only from when its state is known.
+        gaps: when requests or answers may be missing in the recording.
+    """
+    conversation = read_conversation(events)
+    account = Account(conversation_id=conversation_id, not_compared=Counter(conversation.unread))
+    for group_id in sorted({group for each in conversation.operations for group in each.groups}):
+        group = GroupReplay(group_id=group_id, spec=spec, account=account, is_whole=is_whole)
+        group.take(conversation, gaps)
+    return account.replayed()
+
+
+def replay_all(events: Iterable[Event], spec: ReferenceProfile, *, is_whole: bool) -> tuple[Replayed, ...]:
+    """Replay every conversation of some events, which come in the order of each conversation."""
+    conversations: dict[str, list[Event]] = {}
+    for event in events:
+        conversations.setdefault(event.scenario_id, []).append(event)
+    return tuple(
+        replay(each, spec, conversation_id=name, is_whole=is_whole) for name, each in conversations.items()
+    )
+
+
+def keep(directory: Path, replayed: Sequence[Replayed]) -> None:
+    """Write the results of replays into the folder of their journal."""
+    write_records(directory / FINDINGS, (finding for each in replayed for finding in each.findings))
+    counts = [
+        {
+            "conversation": each.conversation,
+            "compared": each.compared,
+            "not_compared": dict(each.not_compared),
+        }
+        for each in replayed
+    ]
+    write_whole(directory / COUNTS, json.dumps(counts, indent=2, ensure_ascii=False) + "\n")
