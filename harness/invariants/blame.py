@@ -107,6 +107,8 @@ class _Member:
     left_ms: float = -inf
     left_by: str = ""
     left_on: str = ""
+    reason: str = ""
+    """Why it left, in its own words."""
     given: Owned = frozenset()
     """All partitions that it was ever assigned."""
     assigned: Owned = frozenset()
@@ -180,6 +182,8 @@ class Blame:
             self._instances.setdefault(instance, []).append(joined)
         if exchange.api == "LeaveGroup":
             yield from self._leaving(exchange)
+        if _is_join(exchange) and (exchange.api in HEARTBEATS or not member_id):
+            yield from self._back(exchange)
         if exchange.api in HEARTBEATS and (member := self._members.get(member_id)) is not None:
             yield from self._claims(exchange, member_id, member)
 
@@ -420,6 +424,8 @@ class Blame:
             known = self._members[member_id] = _Member(client=client, connection=connection, heard_ms=-inf)
         known.is_followed = known.is_followed or said == _JOINS
         known.heard_ms = max(known.heard_ms, exchange.asked_ms)
+        if (rebalance_ms := number(exchange.request, "rebalance_timeout_ms")) > 0:
+            known.rebalance_ms = rebalance_ms
         interval_ms = max(number(answer, "heartbeat_interval_ms"), 1)
         known.session_ms, known.limit = _MISSED_BEATS * interval_ms, f"an interval of {_seconds(interval_ms)}"
         if (epoch := number(answer, "member_epoch")) != known.epoch:
@@ -436,16 +442,35 @@ class Blame:
 
     def _leaving(self, exchange: Exchange) -> Iterator[Refusal]:
         for each in [*items(exchange.request, "members")] or [exchange.request]:
-            self._left(text(each, "member_id"), exchange)
-            if "poll" in (reason := text(each, "reason")):
+            self._left(text(each, "member_id"), exchange, reason := text(each, "reason"))
+            if "poll" in reason:
                 found = (ToBlame.CLIENT, "left because it had not polled for max.poll.interval.ms", reason)
                 yield self._refusal(exchange, "", found)
 
-    def _left(self, member_id: str, exchange: Exchange) -> None:
+    def _left(self, member_id: str, exchange: Exchange, reason: str = "") -> None:
         if (member := self._members.get(member_id)) is not None and not member.is_left:
-            member.is_left, member.left_ms = True, exchange.asked_ms
+            member.is_left, member.left_ms, member.reason = True, exchange.asked_ms, reason
             member.left_by, member.left_on = exchange.actor or "", exchange.connection
             member.assigned = frozenset()
+
+    def _back(self, exchange: Exchange) -> Iterator[Refusal]:
+        """Yield that a member, which left without a reason when it may not have polled, is back.
+
+        librdkafka never says why it leaves. Its rebalance timeout is its max.poll.interval.ms, and it joins
+        again when its application polls again.
+        """
+        for each in self._members.values():
+            after_ms = each.left_ms - each.epoch_ms
+            is_same = each.left_on == each.connection == exchange.connection
+            if is_same and not each.reason and 1 < each.rebalance_ms <= after_ms < inf:
+                each.left_on = ""
+                shown = (
+                    f"it left {_seconds(after_ms)} after its last rebalance, with a limit of "
+                    f"{_seconds(each.rebalance_ms)}, and is back after "
+                    f"{_seconds(exchange.asked_ms - each.left_ms)}"
+                )
+                cause = "left, as clients do that have not polled for max.poll.interval.ms, or unsubscribed"
+                yield self._refusal(exchange, "", (ToBlame.UNKNOWN, cause, shown))
 
     def _claims(self, exchange: Exchange, member_id: str, member: _Member) -> Iterator[Refusal]:
         claimed = (owned_partitions(exchange.request) or frozenset()) - member.given

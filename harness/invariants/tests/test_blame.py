@@ -80,6 +80,22 @@ def test_the_same_refused_request_is_a_storm_from_the_eleventh_time_on() -> None
     assert "13 times in a row" in refusals[-1].says
 
 
+@pytest.mark.parametrize(("beats", "count"), [(3, 1), (2, 0)])
+def test_who_leaves_without_a_reason_and_is_back_may_not_have_polled(beats: int, count: int) -> None:
+    recording, ana = one_member()
+    for _ in range(beats):
+        recording.passes(4_000)
+        beat(recording, "ana", ana, 1)
+    recording.sends("ana", "LeaveGroup", 1, {"group_id": READERS, "member_id": ana})
+    recording.passes(2_000)
+    enters(recording, "ana")
+
+    refusals = blamed(recording.events)
+
+    assert [each.party for each in refusals] == [ToBlame.UNKNOWN] * count
+    assert all("12.0 s after its last rebalance, with a limit of 10.0 s" in each.says for each in refusals)
+
+
 def test_an_id_that_is_to_be_used_and_is_not_is_blamed() -> None:
     recording = Recording()
     enters(recording, "ana")
