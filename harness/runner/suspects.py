@@ -1,7 +1,9 @@
 """Who may have ended a broker: what conversations with it sent and heard last.
 
 The request that ends a broker is one of the last that it got. So the requests without an answer come first,
-the newest before the others, and then the last ones that were answered, or whose connection was closed.
+the nearest to its end before the others, and then the last ones that were answered. When it ended is not
+known exactly: brokers also close connections and go on, and a conversation that finds one closed takes a
+while to see what has become of the broker.
 """
 
 import time
@@ -43,16 +45,27 @@ class _Last:
     came: str | None = None
     came_s: float = 0.0
 
+    def may_wait_at(self, lost_s: float) -> bool:
+        """Return whether no answer had come by a time; a connection may close because its broker ends."""
+        if self.came is None or self.came_s > lost_s:
+            return True
+        return self.came == EventKind.CLOSED and self.came_s > lost_s - _ASKS_S
+
 
 @dataclass(slots=True)
 class LastWords:
-    """The last request of each conversation with one broker, until the first connection that its end cut."""
+    """The last request of each conversation with one broker, until the first that finds the broker gone."""
 
     clock: Callable[[], float] = time.monotonic
     _last: OrderedDict[str, _Last] = field(default_factory=OrderedDict)
     _closed: dict[str, float] = field(default_factory=dict)
     """When conversations found a connection closed that have sent and heard nothing since."""
+    _answered_s: float = 0.0
+    """When the last answer came before anybody found the broker gone."""
     _lost_s: float | None = None
+    """About when the broker ended."""
+    _missed_s: float | None = None
+    """When a conversation first found it gone."""
 
     def hear(self, script: Script, event: Event) -> None:
         """Take note of an event of a conversation."""
@@ -63,24 +76,28 @@ class LastWords:
             self._last.move_to_end(script.id)
             self._closed.pop(script.id, None)
         elif event.kind in _CAME and script.id in self._last:
+            self._last[script.id].came, self._last[script.id].came_s = event.kind, now_s
             if event.kind == EventKind.CLOSED:
                 self._closed[script.id] = now_s
-            else:
-                self._closed.pop(script.id, None)
-            self._last[script.id].came, self._last[script.id].came_s = event.kind, now_s
+                return
+            self._closed.pop(script.id, None)
+            if self._missed_s is None:
+                self._answered_s = now_s
         elif (event.note or "").startswith(TARGET_LOST):
-            # The conversation found its connection closed before it asked what had become of the broker. A
-            # broker also closes connections and goes on, as many scenarios want.
             closed_s = self._closed.get(script.id, now_s)
             lost_s = now_s if closed_s < now_s - _ASKS_S else closed_s
             self._lost_s = lost_s if self._lost_s is None else min(self._lost_s, lost_s)
+            self._missed_s = self._missed_s or now_s
 
     def suspects(self) -> tuple[Suspect, ...]:
         """Return who may have ended the broker, the most suspicious first."""
-        lost_s = self.clock() if self._lost_s is None else self._lost_s
-        sent = [(name, each) for name, each in reversed(self._last.items()) if each.sent_s <= lost_s]
-        waiting = [one for one in sent if one[1].came is None or one[1].came_s >= lost_s]
-        ended = sorted((one for one in sent if one not in waiting), key=lambda one: -one[1].came_s)
+        now_s = self.clock()
+        lost_s = max(now_s if self._lost_s is None else self._lost_s, self._answered_s)
+        sent = [(name, each) for name, each in self._last.items() if each.sent_s <= (self._missed_s or now_s)]
+        waiting = [(name, each) for name, each in sent if each.may_wait_at(lost_s)]
+        waiting.sort(key=lambda one: abs(lost_s - one[1].sent_s))
+        ended = [one for one in sent if one not in waiting and one[1].came != EventKind.CLOSED]
+        ended.sort(key=lambda one: -one[1].came_s)
         return tuple(
             Suspect(scenario_id=name, what=_what(each, lost_s))
             for name, each in waiting + ended[:ENDED_COUNT]
@@ -88,7 +105,11 @@ class LastWords:
 
 
 def _what(last: _Last, lost_s: float) -> str:
-    sent = f"step {last.step} ({last.text}), sent {(lost_s - last.sent_s) * 1000:.0f} ms before"
-    if last.came is None or last.came_s >= lost_s:
+    sent = f"step {last.step} ({last.text}), sent {_away(last.sent_s, lost_s)}"
+    if last.came is None or last.came_s > lost_s:
         return f"{sent}, not answered"
-    return f"{sent}, {last.came} {(lost_s - last.came_s) * 1000:.0f} ms before"
+    return f"{sent}, {last.came} {_away(last.came_s, lost_s)}"
+
+
+def _away(when_s: float, lost_s: float) -> str:
+    return f"{abs(lost_s - when_s) * 1000:.0f} ms {'before' if when_s <= lost_s else 'after'}"

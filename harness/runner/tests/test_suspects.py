@@ -37,14 +37,28 @@ def test_requests_without_an_answer_come_before_answered_ones_and_the_newest_fir
     assert third.endswith("response 1000 ms before")
 
 
-def test_what_is_sent_after_the_end_is_not_suspicious() -> None:
+def test_what_is_sent_once_the_broker_is_found_gone_is_not_suspicious() -> None:
     (only,) = heard(
         ("killer", EventKind.REQUEST, None),
         ("killer", EventKind.CLOSED, None),
-        ("late", EventKind.REQUEST, None),
         ("killer", EventKind.ABANDONED, f"{TARGET_LOST}connection refused"),
+        ("late", EventKind.REQUEST, None),
     )
     assert only.startswith("killer, ")
+
+
+def test_who_is_answered_by_a_close_just_before_the_end_does_not_date_it() -> None:
+    first, second = heard(
+        ("closed", EventKind.REQUEST, None),
+        ("closed", EventKind.CLOSED, None),
+        ("other", EventKind.REQUEST, None),
+        ("other", EventKind.RESPONSE, None),
+        ("killer", EventKind.REQUEST, None),
+        ("closed", EventKind.ABANDONED, f"{TARGET_LOST}connection refused"),
+    )[:2]
+    assert first.startswith("killer, step 0 (ana sends Heartbeat v4")
+    assert first.endswith("sent 1000 ms after, not answered")
+    assert second.startswith("closed, ")
 
 
 def test_a_close_that_a_broker_outlived_is_not_its_end() -> None:
