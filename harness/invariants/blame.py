@@ -246,7 +246,9 @@ class Blame:
             return ToBlame.UNKNOWN, "the coordinator is elsewhere, loads, or fails", ""
         if error == "MEMBER_ID_REQUIRED" and (unused := self._unused.get(exchange.connection)):
             return ToBlame.CLIENT, "ignores MEMBER_ID_REQUIRED", f"it was to join with the id {unused}"
-        if error == "MEMBER_ID_REQUIRED":
+        # Admin clients ask for a group by one type after the other.
+        is_search = error == "GROUP_ID_NOT_FOUND" and exchange.descriptor.access is Access.READS
+        if error == "MEMBER_ID_REQUIRED" or is_search:
             return None
         if error in _BY_ITSELF:
             return self._by_itself(exchange, error)

@@ -64,6 +64,10 @@ def test_a_commit_of_the_past_is_blamed() -> None:
 
 def test_what_all_clients_meet_gets_no_sentence() -> None:
     assert blamed(two_members().events) == []
+    trace = Trace()
+    of_another_type = {"groups": [{"group_id": GROUP, "error_code": "GROUP_ID_NOT_FOUND"}]}
+    trace.exchange("admin", "DescribeGroups", {"groups": [GROUP]}, of_another_type)
+    assert blamed(trace.events, GROUP) == []
 
 
 def test_the_same_refused_request_is_a_storm_from_the_eleventh_time_on() -> None:
