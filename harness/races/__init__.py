@@ -7,5 +7,5 @@ linearizability. A round is explained if the reference gives each of these answe
 requests one at a time, in some order in which a request that was over before another began comes first.
 A race is recorded as a tap records, and judged as every recording is (`harness.captures`, `harness.replay`).
 
-    catalogue, moves ─► plan ─► drive ─► journal
+    catalogue ─► plan ─► drive ─► journal
 """

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
-from harness.races.catalogue import Race
-from harness.races.moves import Move, SetUp, look_back, set_up, speak
+from harness.races.catalogue import Move, Race, SetUp, look_back, set_up, speak
 from harness.scenario.conversation import Conversation
 from harness.scenario.script import ActorSheet, Send, Step
 
