@@ -29,11 +29,10 @@ from harness.orchestration.judging import read_expectations
 from harness.orchestration.plan import PlanError, expectation_files, new_run_id, parse_targets
 from harness.report.exports.terminal import print_summary
 from harness.report.model.run_data import Run
-from harness.report.site.run_site import exit_code_of, read_soaks, soak_exit_code, soak_site
-from harness.results.client_results import load_clients
+from harness.report.site.run_site import exit_code_of
 from harness.results.status import ExitCode
 from harness.scenario.errors import ScenarioError
-from harness.terminal import ProgressDisplay, Writer, plain
+from harness.terminal import ProgressDisplay, Writer
 
 
 @ends_with_exit_code
@@ -83,10 +82,11 @@ def clients(
     if dry_run:
         return _print_dry_run(plan, writer)
     with telling_of_interruption(beside or plan.folder.path, "report"):
+        carry_out: Callable[[Tell], Coroutine[None, None, object]] = partial(drive, plan)
         if soak:
             how = partial(soak_all, groups=tuple(soak_group or GROUPS), records_per_s=soak_rate)
-            return _soak(plan, partial(how, plan, soak, seed), writer)
-        return _carry_out(plan, writer)
+            carry_out = partial(how, plan, soak, seed)
+        return _carry_out(plan, carry_out, writer)
 
 
 def _announce(plan: ClientsPlan, writer: Writer, *, dry_run: bool) -> None:
@@ -107,10 +107,12 @@ def _print_dry_run(plan: ClientsPlan, writer: Writer) -> ExitCode:
     return code
 
 
-def _carry_out(plan: ClientsPlan, writer: Writer) -> ExitCode:
+def _carry_out(
+    plan: ClientsPlan, carry_out: Callable[[Tell], Coroutine[None, None, object]], writer: Writer
+) -> ExitCode:
     path = plan.folder.path
     with ProgressDisplay(writer) as display:
-        asyncio.run(drive(plan, display.target_says))
+        asyncio.run(carry_out(display.target_says))
         run = Run.load(path)
         if plan.beside is not None:
             render_again(plan.beside)
@@ -118,24 +120,6 @@ def _carry_out(plan: ClientsPlan, writer: Writer) -> ExitCode:
             write_report(run)
     print_summary(run, writer)
     return exit_code_of(run)
-
-
-def _soak(
-    plan: ClientsPlan, carry_out: Callable[[Tell], Coroutine[None, None, None]], writer: Writer
-) -> ExitCode:
-    with ProgressDisplay(writer) as display:
-        asyncio.run(carry_out(display.target_says))
-        run = load_clients(plan.folder.path)
-        soak_site(run)
-    lines = []
-    for each in read_soaks(run):
-        where = f"{each.target.spec}, {each.soak.library}"
-        reported = (group.reported(each.soak.produced) for group in each.soak.groups)
-        lines += [[plain(f"{where}, {says}")] for says in reported]
-        lines += [[plain(f"{where}: {says}")] for says in each.unexpected]
-    writer.say_some(lines, rest="the report has them all", keep=1)
-    writer.say(f"Clients: {plan.folder.path}")
-    return soak_exit_code(run)
 
 
 def _chosen(suites: str, patterns: Sequence[str]) -> tuple[ClientScript, ...]:

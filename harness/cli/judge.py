@@ -188,7 +188,7 @@ def _judge(
 
 
 def _opened(path: Path) -> RunFolder:
-    return open_folder(path, RunKind.TAP, RunKind.CLIENTS, RunKind.SOAK, RunKind.SUITES, RunKind.RACES)
+    return open_folder(path, RunKind.TAP, RunKind.CLIENTS, RunKind.SUITES, RunKind.RACES)
 
 
 def _is_scripted(path: Path) -> bool:
@@ -202,7 +202,7 @@ def _checked(folders: Sequence[RunFolder], writer: Writer) -> list[ExitCode]:
     checked: list[RunFolder] = []
     for folder in folders:
         kind = run_kind(folder.path)
-        if kind in (RunKind.CLIENTS, RunKind.SOAK):
+        if kind is RunKind.CLIENTS:
             continue  # Clients were checked as they ended.
         if kind is not RunKind.SUITES and folder.read_footer() is None:
             writer.say(f"{folder.path}: {_NO_END}")

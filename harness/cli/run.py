@@ -332,7 +332,7 @@ def report(
     chosen = run_folders or [Path("reports", LATEST)]
     if len(chosen) > 1 or out is not None:
         chosen = [_joined(chosen, out, files, catalogue, writer)]
-    folder = open_folder(chosen[0], RunKind.SUITES, RunKind.CLIENTS, RunKind.SOAK, RunKind.TAP)
+    folder = open_folder(chosen[0], RunKind.SUITES, RunKind.CLIENTS, RunKind.TAP)
     from harness.cli.clients_beside import report_of_other_kind  # noqa: PLC0415 - see `_beside`
 
     _judge_clients_again(folder.path, files, catalogue)

@@ -18,6 +18,7 @@ from harness.report.model.conversation import heard, lone_conversation_data, ste
 from harness.report.site.pages import Site
 from harness.results.client_results import (
     CONVERSATION_FILE,
+    SOAK,
     ClientResultKey,
     ClientsRun,
     ScriptOutcome,
@@ -46,7 +47,11 @@ def write_conversations(run: ClientsRun, root: Path) -> None:
     """
     talks: dict[str, dict[str, Json]] = defaultdict(dict)
     for target, places in sorted(_wanted(run).items()):
-        wire = _Wire.read(run.files.of_target(target) / JOURNAL, run_id=run.header.run_id, target=target)
+        wire = (
+            _Wire(0.0, {}, absent="The recording of a soak is too long to show; `journal.bin` has it.")
+            if SOAK in run.scripts
+            else _Wire.read(run.files.of_target(target) / JOURNAL, run_id=run.header.run_id, target=target)
+        )
         for place in sorted(places):
             outcome = run.outcomes.get(place)
             if outcome is not None:
@@ -79,7 +84,7 @@ def _data(run: ClientsRun, place: ClientResultKey, outcome: ScriptOutcome, wire:
         further={
             "title": f"Between clients and {place[0]}",
             "seen": _seen(run.files.conversation_dir(*place) / CONVERSATION_FILE, begins, script.id),
-            "left_out": left_out or ("" if wire.is_there else "Nobody tapped what went over the wire."),
+            "left_out": left_out or wire.absent,
         },
     )
 
@@ -94,16 +99,16 @@ def step_at(begins: Sequence[float], at_ms: float) -> int:
 class _Wire:
     """The events that a tap recorded on one target, by conversation."""
 
-    def __init__(self, began_ms: float, events: Mapping[str, list[Event]], *, is_there: bool) -> None:
+    def __init__(self, began_ms: float, events: Mapping[str, list[Event]], absent: str = "") -> None:
         self.began_ms = began_ms
-        self.is_there = is_there
+        self.absent = absent
         self._events = events
 
     @classmethod
     def read(cls, journal: Path, *, run_id: str, target: str) -> "_Wire":
         """Decode a journal; without a tap there are no events."""
         if not journal.is_file():
-            return cls(0.0, {}, is_there=False)
+            return cls(0.0, {}, absent="Nobody tapped what went over the wire.")
         first = next(read_journal(journal), None)
         began = None if first is None or first.kind is not Kind.BEGUN else first.content
         started_at = "" if began is None else from_json(Beginning, began, where=str(journal)).started_at
@@ -112,7 +117,7 @@ class _Wire:
         reader = TraceReader(run_id=run_id, target=target)
         for event in reader.events(read_journal(journal)):
             events[event.scenario_id].append(event)
-        return cls(began_ms, events, is_there=True)
+        return cls(began_ms, events)
 
     def conversation(self, name: str) -> Sequence[Event]:
         """Return the events of one conversation."""

@@ -37,9 +37,8 @@ class ClientsFolder(ClientsFiles):
         targets: Iterable[str],
         libraries: Mapping[str, str],
         scripts: Sequence[ClientScript],
-        soak_s: float = 0.0,
     ) -> None:
-        """Write the parameters of the run; for a soak, with its duration in seconds."""
+        """Write the parameters of the run."""
         reported = [
             {
                 "id": script.id,
@@ -51,9 +50,8 @@ class ClientsFolder(ClientsFiles):
             }
             for script in scripts
         ]
-        kind = RunKind.SOAK if soak_s else RunKind.CLIENTS
-        self.write_run(run_header(run_id, tuple(targets), kind, command))
-        planned = {"libraries": dict(libraries), "scripts": reported, "soak_s": soak_s}
+        self.write_run(run_header(run_id, tuple(targets), RunKind.CLIENTS, command))
+        planned = {"libraries": dict(libraries), "scripts": reported}
         write_whole(self.clients_json, json.dumps(planned, ensure_ascii=False))
 
     def make_logs(self, target: str) -> Path:

@@ -1,5 +1,6 @@
 """Check a script's results against what it expects, and compare them with the reference's. Pure."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -11,6 +12,7 @@ from harness.clients.steps import (
     ClientStep,
     Command,
     Deliver,
+    Endure,
     FindCoordinator,
     Notice,
     Settle,
@@ -121,6 +123,10 @@ def _of_step(step: ClientStep, facts: Mapping[str, object]) -> Iterator[_Departu
             yield "told", f"{step.client} was not told {' or '.join(step.names)}"
         case FindCoordinator():
             yield from _of_find(facts)
+        case Endure():
+            unexpected = facts["unexpected"]
+            assert isinstance(unexpected, list)
+            yield from ((re.sub(r"\d+", "N", says), says) for says in unexpected)
         case _:
             return
 

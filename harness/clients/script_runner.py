@@ -23,6 +23,7 @@ from harness.clients.steps import (
     Deliver,
     DoToBroker,
     Elapse,
+    Endure,
     Fact,
     FindCoordinator,
     GrowTopic,
@@ -133,6 +134,8 @@ class ClientScriptRunner:
                 await self.place.carry_out(step.lever)
             case Elapse():
                 await asyncio.sleep(step.duration_ms / 1000)
+            case Endure():
+                raise AssertionError("only a soak has this step")
         return {}
 
     async def _administer(self, act: Callable[[str, int], None], topic: str, partition_count: int) -> None:

@@ -14,10 +14,10 @@ from typing import Final, TypeVar
 
 from harness.clients.names import Names
 from harness.clients.process import ClientProcess
+from harness.clients.soak_account import SoakResult
 from harness.clients.soak_group import ANSWER_S, SHARE, SoakGroup, SoakPlan, launch
 from harness.clients.soak_share import ShareSoakGroup, configure_share_group
 from harness.clients.steps import Fact, Verb
-from harness.results.soak_account import SoakResult
 from harness.targets.base.interface import TargetError
 
 PARTITION_COUNT: Final = 6

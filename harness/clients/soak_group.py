@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from harness.clients.clock import clock_ms
 from harness.clients.libraries import ClientLibrary
 from harness.clients.names import Names
 from harness.clients.process import ClientProcess, Message
+from harness.clients.soak_account import GroupAccount
 from harness.clients.steps import Fact, Verb
-from harness.results.soak_account import GroupAccount
 
 SHARE: Final = "share"
 GROUPS: Final = ("eager", "cooperative", SHARE)
@@ -49,12 +50,11 @@ class Tally:
     counts: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
     upheavals: Counter[str] = field(default_factory=Counter)
-    began_s: float = field(default_factory=time.monotonic)
     happenings: list[tuple[float, str, str]] = field(default_factory=list)
 
     def note(self, what: str, who: str) -> None:
         """Record that something happened now."""
-        self.happenings.append((round(time.monotonic() - self.began_s, 2), what, who))
+        self.happenings.append((clock_ms(), what, who))
 
 
 class SoakGroup:
@@ -102,7 +102,6 @@ class SoakGroup:
 
     async def endure(self, until_s: float, chance: random.Random) -> None:
         """Cause an upheaval every few seconds."""
-        self._tally.began_s = time.monotonic()
         upheavals = {"crash": self._crash, "close": self._close, "guest": self._guest}
         while time.monotonic() < until_s:
             await asyncio.sleep(chance.uniform(*_UPHEAVAL_PAUSE_S))
@@ -172,9 +171,7 @@ class SoakGroup:
         *,
         lost: tuple[str, ...],
         committed: bool,
-        acknowledged: int | None = None,
-        in_hand: int | None = None,
-        in_doubt: int | None = None,
+        settled: Mapping[str, int] | None = None,
         wrong: tuple[str, ...] = (),
     ) -> GroupAccount:
         return GroupAccount(
@@ -186,9 +183,7 @@ class SoakGroup:
             upheavals=dict(sorted(self._tally.upheavals.items())),
             errors=dict(sorted(self._tally.errors.items())),
             happenings=tuple(self._tally.happenings),
-            acknowledged=acknowledged,
-            in_hand=in_hand,
-            in_doubt=in_doubt,
+            settled=settled,
             wrong=wrong,
         )
 

@@ -4,16 +4,16 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from typing_extensions import override
 
 from harness.clients.names import Names
 from harness.clients.process import Message
+from harness.clients.soak_account import GroupAccount
 from harness.clients.soak_group import DRAIN_S, SHARE, SoakGroup, SoakPlan
 from harness.clients.steps import GroupProtocol
-from harness.results.soak_account import GroupAccount
 from harness.targets.base.dialogue import Dialogue, NotYet
 from harness.targets.base.interface import ConnectionLost, TargetError
 from harness.targets.base.prepare import find_coordinator
@@ -150,9 +150,13 @@ class ShareSoakGroup(SoakGroup):
         return self._accounted(
             lost=tuple(lost[:_SHOWN_MAX]),
             committed=not self._ledger.unaccounted(wanted),
-            acknowledged=len(self._ledger.acknowledged),
-            in_hand=len(self._ledger.crashed_with),
-            in_doubt=len(self._ledger.in_doubt - self._ledger.acknowledged.keys()),
+            settled={
+                "acknowledged": len(self._ledger.acknowledged),
+                "in hand of members that were killed": len(self._ledger.crashed_with),
+                "in commits without an answer, and never again": len(
+                    self._ledger.in_doubt - self._ledger.acknowledged.keys()
+                ),
+            },
             wrong=tuple(self._ledger.wrong(wanted)),
         )
 
@@ -167,7 +171,7 @@ class ShareSoakGroup(SoakGroup):
             await write(1)
             await asyncio.sleep(_SETTLE_PAUSE_S)
             starts = await _start_offsets(self._plan.bootstrap, str(self._settings["group_id"]), self._topic)
-        return account.model_copy(update={"wrong": (*account.wrong, *behind(produced, starts))})
+        return replace(account, wrong=(*account.wrong, *behind(produced, starts)))
 
 
 def behind(produced: Mapping[int, int], starts: Mapping[int, int]) -> Iterator[str]:

@@ -5,14 +5,14 @@ A member that is killed in a commit does not report whether that was answered; t
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from harness.clients.soak import PARTITION_COUNT
+from harness.clients.soak_account import GroupAccount, SoakResult
 from harness.clients.soak_group import SHARE
 from harness.invariants.exchange import NO_ERROR, Fields, items, number, text
-from harness.results.soak_account import GroupAccount, SoakResult
 from harness.tap.journal import read_journal
 from harness.tap.reading import TraceReader
 from harness.trace.embedded import stored_fields
@@ -58,7 +58,7 @@ class Accepted:
                 yield f"on the wire, {len(places)} records {says}, the first is {partition}#{offset}"
 
 
-def with_the_wire(results: Iterable[SoakResult | None], journal: Path) -> list[SoakResult]:
+def with_the_wire(results: Iterable[SoakResult], journal: Path) -> list[SoakResult]:
     """Return results with what a recording says of their share groups.
 
     Raises:
@@ -66,13 +66,10 @@ def with_the_wire(results: Iterable[SoakResult | None], journal: Path) -> list[S
     """
     accepted = accepted_in(journal)
     return [
-        each.model_copy(
-            update={
-                "groups": tuple(_with(group, accepted[each.library], each.produced) for group in each.groups)
-            }
+        replace(
+            each, groups=tuple(_with(group, accepted[each.library], each.produced) for group in each.groups)
         )
         for each in results
-        if each is not None
     ]
 
 
@@ -80,7 +77,7 @@ def _with(group: GroupAccount, accepted: Accepted, produced: int) -> GroupAccoun
     if group.group != SHARE:
         return group
     each = dict.fromkeys(range(PARTITION_COUNT), produced // PARTITION_COUNT)
-    return group.model_copy(update={"wrong": (*group.wrong, *accepted.wrong(each))})
+    return replace(group, wrong=(*group.wrong, *accepted.wrong(each)))
 
 
 def accepted_in(journal: Path) -> defaultdict[str, Accepted]:

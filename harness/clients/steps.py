@@ -258,6 +258,15 @@ class Elapse:
     duration_ms: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endure:
+    """A group reads all records while members crash, leave and come: a step of a soak, never of a script."""
+
+    group: str
+    duration_s: float
+    records_per_s: int
+
+
 ClientStep: TypeAlias = (
     MakeTopic
     | GrowTopic
@@ -272,6 +281,7 @@ ClientStep: TypeAlias = (
     | FindCoordinator
     | DoToBroker
     | Elapse
+    | Endure
 )
 
 
@@ -335,6 +345,9 @@ def step_text(step: ClientStep) -> str:  # noqa: C901, PLR0911, PLR0912 - one fl
             return f"the coordinator's broker: {step.lever}"
         case Elapse():
             return f"{step.duration_ms} ms pass"
+        case Endure():
+            load = f"at most {step.records_per_s} records a second for {step.duration_s:g} s"
+            return f"the {step.group} group reads {load}, while members crash, leave and come"
 
 
 def _named(values: Mapping[str, Fact] | Mapping[str, str | int | bool]) -> str:

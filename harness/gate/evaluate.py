@@ -18,7 +18,6 @@ from harness.gate.policy import FILE_NAME, Handling, Policy, PolicyError, refuse
 from harness.gate.sides import OF_CLIENTS_TOO, OF_SCENARIOS, StoredRun, cut_short, open_run
 from harness.orchestration.judging import check_folder, read_baseline, read_expectations
 from harness.report.model.gate_data import Complaint, Decision, Kind
-from harness.report.site.run_site import soak_exit_code
 from harness.results.baseline import BY_OPTION, BaselineData, results_against
 from harness.results.client_results import (
     ClientResult,
@@ -27,7 +26,7 @@ from harness.results.client_results import (
     client_infos,
     column_name,
 )
-from harness.results.status import ENDED_COMPLETE, ExitCode
+from harness.results.status import ENDED_COMPLETE
 from harness.results.stored_data import ReportError, added_properties
 from harness.trace.events import TARGET_LOST
 from harness.trace.schema import TraceError
@@ -148,8 +147,6 @@ def evaluate(run: StoredRun, policy: Policy, given: Given) -> Gated:
     if reasons:
         decision = refusal(run.header.run_id, run.header.targets, reasons)
         return Gated(decision=decision, judgements=(), infos=run.infos)
-    if run.clients is not None and run.clients.soak_s:
-        return Gated(decision=_of_soak(run.clients), judgements=(), infos=run.infos)
     against, named_by = (
         (policy.baseline.run, FILE_NAME) if given.baseline is None else (given.baseline, BY_OPTION)
     )
@@ -225,39 +222,6 @@ def _scenarios_of(earlier: StoredRun, policy: Policy) -> tuple[Judgement, ...] |
     here = {there: name for name, there in policy.baseline.targets.items()}
     judged = read_baseline(earlier.path) or ()
     return tuple(replace(each, target=here.get(each.target, each.target)) for each in judged)
-
-
-_KINDS_OF_SOAKS: Final = {
-    ExitCode.UNEXPECTED: Kind.UNEXPECTED,
-    ExitCode.NOTHING_RAN: Kind.NOTHING_RAN,
-    ExitCode.UNAVAILABLE: Kind.TARGET_LOST,
-}
-"""The kinds of complaint about a soak that completed, or that lost its target."""
-_REASONS_OF_SOAKS: Final = {
-    Kind.UNEXPECTED: "its account is not as it should be",
-    Kind.NOTHING_RAN: "it has no account",
-}
-
-
-def _of_soak(run: ClientsRun) -> Decision:
-    """Decide on a soak, which has an account and no results: it is red if the account is not as expected."""
-    code = soak_exit_code(run)
-    complaints = []
-    if code is not ExitCode.EXPECTED:
-        kind = _KINDS_OF_SOAKS[code]
-        complaint = Complaint(
-            kind=kind,
-            subject=f"soak {run.header.run_id}",
-            reason=_REASONS_OF_SOAKS.get(kind, run.ended),
-            remedy=f"{run.folder / 'index.html'} has the account",
-            page="index.html",
-        )
-        complaints.append(complaint)
-    return Decision(
-        run_id=run.header.run_id,
-        targets=run.header.targets,
-        complaints=tuple(complaints),
-    )
 
 
 def _refuse_strangers(

@@ -51,7 +51,7 @@ class StoredRun:
 
     @property
     def is_alone(self) -> bool:
-        """Whether it is one of client scripts, or a soak, and has no scenarios."""
+        """Whether it is one of client scripts, and has no scenarios."""
         return self.header.kind != RunKind.SUITES
 
     @property
@@ -66,7 +66,7 @@ class StoredRun:
 
 
 OF_SCENARIOS: Final = (RunKind.SUITES,)
-OF_CLIENTS_TOO: Final = (RunKind.SUITES, RunKind.CLIENTS, RunKind.SOAK)
+OF_CLIENTS_TOO: Final = (RunKind.SUITES, RunKind.CLIENTS)
 
 
 def open_run(path: Path, kinds: Sequence[RunKind] = OF_SCENARIOS) -> StoredRun:

@@ -35,6 +35,8 @@ from harness.verdict import Delta, Expectation, Outcome
 CLIENTS: Final = "clients"
 """Name of the folder when it lies beside the wire suites of a run."""
 CONVERSATION_FILE: Final = "talk.jsonl"
+SOAK: Final = "clients/soak"
+"""The id of a soak, which has a result like a script with a step for each group."""
 
 
 class ClientsFiles(RunFolder):
@@ -51,7 +53,6 @@ class ClientsFiles(RunFolder):
     RUN/record/traces/TARGET/         of each target:
       header.json                     the broker's identity
       outcomes.jsonl.zst              the outcome of each script with each library, one line each
-      soak-LIBRARY.json               or the result of a soak with that library
       talks/SCRIPT-LIBRARY/           the clients' commands and events (talk.jsonl), and their output;
                                       the error, if the harness failed (harness.log)
       journal.bin                     every byte between clients and brokers
@@ -80,14 +81,6 @@ class ClientsFiles(RunFolder):
     def outcomes(self, target: str) -> Path:
         """Return the file of the scripts' outcomes."""
         return self.of_target(target) / "outcomes.jsonl.zst"
-
-    def soak_json(self, target: str, library: str) -> Path:
-        """Return the file of a soak's result."""
-        return self.of_target(target) / f"soak-{library}.json"
-
-    def all_soak_json(self, target: str) -> tuple[Path, ...]:
-        """Return the `soak_json` files that exist, in alphabetical order."""
-        return tuple(sorted(self.of_target(target).glob("soak-*.json")))
 
     def conversation_dir(self, target: str, script_id: str, library: str) -> Path:
         """Return the folder of the commands, events and output of a script's clients."""
@@ -264,7 +257,6 @@ class ScriptOutcome(StoredData):
 class _Planned(StoredData):
     libraries: Mapping[str, str]
     scripts: tuple[ClientScriptData, ...]
-    soak_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,8 +277,6 @@ class ClientsRun:
     outcomes: Mapping[ClientResultKey, ScriptOutcome]
     replayed: Mapping[ClientResultKey, str]
     """How much of each conversation was replayed, in words."""
-    soak_s: float
-    """The planned length of a soak, in seconds; 0 if the clients ran scripts."""
 
     @property
     def ended(self) -> str:
@@ -324,7 +314,7 @@ def load_clients(folder: Path) -> ClientsRun:
     records = {each.spec: each for each in files.all_headers()}
     judged = files.judgement_json
     results = read_results(files) if judged.is_file() else ()
-    if footer is not None and footer.ended == ENDED_COMPLETE and not (planned.soak_s or judged.is_file()):
+    if footer is not None and footer.ended == ENDED_COMPLETE and not judged.is_file():
         raise TraceError(f"{judged} is missing, and the run came to its end")
     unknown = sorted({each.spec for each in results} - records.keys())
     if unknown:
@@ -350,7 +340,6 @@ def load_clients(folder: Path) -> ClientsRun:
             for each in read_outcomes(files, record.name)
         },
         replayed=_replayed(files, records),
-        soak_s=planned.soak_s,
     )
 
 

@@ -98,7 +98,6 @@ class ReportError(Exception):
 _MAKERS: Final = {
     RunKind.SUITES: "run",
     RunKind.CLIENTS: "clients",
-    RunKind.SOAK: "clients --soak",
     RunKind.TAP: "tap",
     RunKind.RACES: "race",
 }
@@ -118,8 +117,8 @@ def _header(run_dir: Path) -> Mapping[str, object]:
 
 
 def is_clients_folder(run_dir: Path) -> bool:
-    """Return whether a folder is that of a run of client scripts alone, or of a soak."""
-    return run_kind(run_dir) in (RunKind.CLIENTS, RunKind.SOAK)
+    """Return whether a folder is that of a run of client scripts alone."""
+    return run_kind(run_dir) is RunKind.CLIENTS
 
 
 def open_folder(path: Path, *kinds: RunKind, made_by: str | None = None) -> RunFolder:

@@ -95,7 +95,6 @@ class MadeUpClients:
     replay: Sequence[ReplayFinding] = ()
     command: str = f"kafka-conformance clients --target {KAFKA}"
     ended: str = "complete"
-    soak_s: float = 0.0
     libraries: dict[str, str] = field(default_factory=lambda: {PYTHON: "3.0.12", LIBRDKAFKA: "2.16.1"})
 
     def write(self, folder: Path) -> Path:
@@ -113,9 +112,8 @@ class MadeUpClients:
             for script_id, title in TITLES.items()
         ]
         files = ClientsFiles(folder)
-        kind = RunKind.SOAK if self.soak_s else RunKind.CLIENTS
-        files.write_run(run_header("made-up", (KAFKA_NAME,), kind, self.command))
-        planned = {"libraries": self.libraries, "scripts": scripts, "soak_s": self.soak_s}
+        files.write_run(run_header("made-up", (KAFKA_NAME,), RunKind.CLIENTS, self.command))
+        planned = {"libraries": self.libraries, "scripts": scripts}
         write_whole(files.clients_json, json.dumps(planned))
         for spec, name in ((KAFKA, KAFKA_NAME), (REFERENCE, REFERENCE_NAME)):
             self._write_target(files, spec, name)

@@ -28,7 +28,6 @@ class RunKind(StrEnum):
 
     SUITES = "run of wire suites"
     CLIENTS = "run of client scripts"
-    SOAK = "soak"
     TAP = "tap"
     RACES = "run of races"
 

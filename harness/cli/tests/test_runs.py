@@ -17,7 +17,7 @@ from harness.trace.files import RunFolder, write_whole
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
-_WIRE, _SCRIPTS, _SOAK, _TAP, _RACES = ({"run_id": "r", "kind": kind} for kind in RunKind)
+_WIRE, _SCRIPTS, _TAP, _RACES = ({"run_id": "r", "kind": kind} for kind in RunKind)
 _WHY: Final = ("expect", "why", RIGHT, "--suites", "small_suites", "--target", "reference", "--run")
 
 
@@ -43,7 +43,7 @@ def _first_run(kafka_conformance: CommandLine, out: Path, *options: str | Path) 
         (("gate",), _TAP, "is a tap"),
         (("diff", "reference"), _TAP, "is a tap"),
         (("report", "--out", "elsewhere"), _RACES, "is a run of races"),
-        (("list", "--coverage"), _SOAK, "is a soak"),
+        (("list", "--coverage"), _SCRIPTS, "is a run of client scripts"),
         (("trend",), _TAP, "is a tap"),
         (("expect", "prune"), _RACES, "is a run of races"),
         (_WHY, _TAP, "is a tap"),

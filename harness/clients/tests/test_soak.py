@@ -2,24 +2,27 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness.clients.libraries import LIBRARIES
 from harness.clients.process import ClientGone
+from harness.clients.report import write_report
 from harness.clients.run import ClientsPlan
 from harness.clients.soak import together
+from harness.clients.soak_account import GroupAccount
 from harness.clients.soak_run import soak_all
 from harness.clients.soak_share import Ledger, behind
+from harness.report.model.clients import client_conversation_key, client_talks
+from harness.report.model.run_data import Run
 from harness.report.site.pages import INDEX
-from harness.report.site.run_site import read_soaks, soak_exit_code, soak_site
-from harness.results.client_results import ClientsFiles, ClientsRun, load_clients
-from harness.results.soak_account import GroupAccount, SoakResult
+from harness.report.site.run_site import exit_code_of
+from harness.results.client_results import SOAK, ClientResult
 from harness.results.status import ExitCode
 from harness.targets.base.interface import TargetError
 from harness.tests.client_plans import clients_plan
-from harness.tests.made_up_clients import KAFKA_NAME, PYTHON, MadeUpClients
-from harness.tests.site_reading import view_of
+from harness.tests.site_reading import document_of, talks_of
 
 
 def account(**changes: object) -> GroupAccount:
@@ -123,17 +126,24 @@ def plan_of(out: Path, target: str = "reference-tcp") -> ClientsPlan:
 def test_a_short_soak_of_the_reference_loses_nothing(tmp_path: Path) -> None:
     asyncio.run(soak_all(plan_of(tmp_path), 6, 1, lambda *_: None))
 
-    run = load_clients(tmp_path / "soak")
-    (soaked,) = read_soaks(run)
-    assert soaked.unexpected == ()
-    assert soaked.soak.produced > 0
-    assert [each.delivered for each in soaked.soak.groups] == [soaked.soak.produced] * 3
-    assert [each.group for each in soaked.soak.groups if each.acknowledged is not None] == ["share"]
-    assert (run.ended, soak_exit_code(run)) == ("complete", ExitCode.EXPECTED)
-    soak_site(run)
-    page = view_of(run.folder, "soak")
-    assert f"{soaked.soak.produced} of {soaked.soak.produced}" in page
-    assert page.count("<rect") == sum(len(each.happenings) for each in soaked.soak.groups) > 0
+    run = Run.load(tmp_path / "soak")
+    (soaked,) = run.results
+    assert isinstance(soaked, ClientResult)
+    assert soaked.mismatches == ()
+    assert run.clients is not None
+    facts = [each.facts for each in run.clients.outcomes[soaked.place].observations]
+    seen: list[dict[str, Any]] = [dict(each) for each in facts]
+    assert [each["delivered"] for each in seen] == [each["produced"] for each in seen]
+    assert sum(each["produced"] > 0 for each in seen) == 3
+    assert ["acknowledged" in each for each in seen] == [False, False, True]
+    assert (run.clients.ended, exit_code_of(run)) == ("complete", ExitCode.EXPECTED)
+    write_report(run)
+    page = document_of(run.directory, SOAK)["html"]
+    assert f"<code>{seen[0]['produced']}</code>" in page
+    talk = talks_of(run.directory, client_talks(soaked.place))[client_conversation_key(soaked.place)]
+    rows = talk["targets"][soaked.target]["seen"]["rows"]
+    upheavals = [row for row in rows if not row[3].startswith("error")]
+    assert len(upheavals) == sum(sum(each["upheavals"].values()) for each in seen) > 0
 
 
 @pytest.mark.slow
@@ -149,21 +159,23 @@ def test_a_soak_that_cannot_go_on_says_so_on_file(
     with pytest.raises(TargetError, match="clients cannot go on"):
         asyncio.run(soak_all(plan_of(tmp_path), 6, 1, lambda *_: None))
 
-    run = load_clients(tmp_path / "soak")
-    assert run.ended == f"target lost: clients cannot go on: {str(error) or 'no answer in time'}"
-    soak_site(run)
-    assert "This run is not complete: target lost: clients" in (run.folder / INDEX).read_text()
+    run = Run.load(tmp_path / "soak")
+    lost = f"target lost: clients cannot go on: {str(error) or 'no answer in time'}"
+    assert run.clients is not None
+    assert (run.clients.ended, exit_code_of(run)) == (lost, ExitCode.UNAVAILABLE)
+    write_report(run)
+    assert "This run is not complete: target lost: clients" in (run.directory / INDEX).read_text()
 
 
 @pytest.mark.slow
 def test_a_library_without_the_wanted_groups_is_no_verdict(tmp_path: Path) -> None:
     older = plan_of(tmp_path, "reference-tcp:4.1")
-    said: list[str] = []
 
-    asyncio.run(soak_all(older, 6, 1, lambda _, text: said.append(text), groups=("share",)))
+    asyncio.run(soak_all(older, 6, 1, lambda *_: None, groups=("share",)))
 
-    assert any("no share groups together" in each for each in said)
-    assert soak_exit_code(load_clients(tmp_path / "soak")) is ExitCode.NOTHING_RAN
+    run = Run.load(tmp_path / "soak")
+    assert [each.observed for each in run.results] == ["not run: it and the target have no share groups"]
+    assert exit_code_of(run) is ExitCode.NOTHING_RAN
 
 
 async def test_what_goes_on_beside_a_failure_is_stopped_before_it_is_reported() -> None:
@@ -181,35 +193,3 @@ async def test_what_goes_on_beside_a_failure_is_stopped_before_it_is_reported() 
     with pytest.raises(TargetError, match="lost"):
         await together(endures(), fails())
     assert stopped == ["endures"]
-
-
-def soaked(clients: MadeUpClients, directory: Path, group: GroupAccount) -> ClientsRun:
-    """Write a soak of one group that was stored, and load it."""
-    result = SoakResult(library=PYTHON, produced=10, duration_s=6.0, groups=(group,))
-    folder = clients.write(directory / "soak")
-    ClientsFiles(folder).soak_json(KAFKA_NAME, PYTHON).write_text(result.model_dump_json())
-    return load_clients(folder)
-
-
-def test_an_account_that_does_not_add_up_is_red_on_its_page_and_at_the_end(tmp_path: Path) -> None:
-    wrong = account(delivered=9, lost=("<b>0#1",), happenings=((1.5, "error <i>", "<u>"),))
-    run = soaked(MadeUpClients(judgements=[], soak_s=6.0), tmp_path, wrong)
-
-    assert soak_exit_code(run) is ExitCode.UNEXPECTED
-    soak_site(run)
-    page = view_of(run.folder, "soak")
-    assert "Not all is as it should be" in page
-    assert "1 records were lost, the first is &lt;b&gt;0#1" in page
-    assert not any(f"<{tag}>" in page for tag in "iu")
-
-
-@pytest.mark.parametrize(
-    ("ended", "code"),
-    [("target lost: the broker ended", ExitCode.UNAVAILABLE), ("cut short", ExitCode.BAD_DATA)],
-)
-def test_a_soak_that_did_not_come_to_its_end_is_not_decided_by_its_account(
-    tmp_path: Path, ended: str, code: ExitCode
-) -> None:
-    run = soaked(MadeUpClients(judgements=[], soak_s=6.0, ended=ended), tmp_path, account())
-
-    assert soak_exit_code(run) is code

@@ -10,8 +10,9 @@ import pytest
 from harness.clients import soak_group, soak_share
 from harness.clients.libraries import LIBRARIES
 from harness.clients.soak_run import soak_all
-from harness.report.site.run_site import read_soaks, soak_exit_code
-from harness.results.client_results import load_clients
+from harness.report.model.run_data import Run
+from harness.report.site.run_site import exit_code_of
+from harness.results.client_results import ClientResult
 from harness.results.status import ExitCode
 from harness.targets.reference.tcp import REFERENCE_ROOT, ReferenceTcpTarget
 from harness.tests.client_plans import clients_plan
@@ -89,9 +90,10 @@ def soaked(tmp_path: Path, *faults: Planted) -> tuple[ExitCode, tuple[str, ...]]
     library, target = LIBRARIES["confluent-kafka"], ReferenceTcpTarget(root=root)
     plan = clients_plan(tmp_path, target, libraries=[library], run_id="soak")
     asyncio.run(soak_all(plan, 8, 3, lambda *_: None, groups=("share",)))
-    run = load_clients(tmp_path / "soak")
-    (only,) = read_soaks(run)
-    return soak_exit_code(run), only.unexpected
+    run = Run.load(tmp_path / "soak")
+    (only,) = run.results
+    assert isinstance(only, ClientResult)
+    return exit_code_of(run), tuple(each.says for each in only.mismatches)
 
 
 @pytest.mark.usefixtures("hurry")

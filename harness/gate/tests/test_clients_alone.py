@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.gate.tests.small_runs import Ran
-from harness.results.client_results import ClientsFiles
+from harness.results.client_results import SOAK, ClientsFiles
 from harness.results.status import ExitCode
 from harness.tests.damaged import rewrite
 from harness.tests.in_process import CommandLine
@@ -195,20 +195,12 @@ def test_its_page_leads_to_the_script_and_has_the_line_that_repeats_it(ran: Ran,
     assert f"4 results of clients of {KAFKA_NAME}" in page
 
 
-@pytest.mark.parametrize(("lost", "code"), [([], ExitCode.EXPECTED), (["one"], ExitCode.UNEXPECTED)])
-def test_a_soak_is_decided_by_its_account(ran: Ran, tmp_path: Path, lost: list[str], code: ExitCode) -> None:
-    folder = MadeUpClients(soak_s=20.0, judgements=[]).write(tmp_path / "soak")
-    ClientsFiles(folder).judgement_json.unlink()
-    group = {
-        "group": "static",
-        "delivered": 7,
-        "repeated": 0,
-        "lost": lost,
-        "committed": True,
-        "upheavals": {},
-        "errors": {},
-    }
-    account = {"library": PYTHON, "produced": 7, "duration_s": 20.0, "groups": [group]}
-    ClientsFiles(folder).soak_json(KAFKA_NAME, PYTHON).write_text(json.dumps(account))
+def test_a_soak_is_decided_like_a_script_and_its_line_repeats_its_load(ran: Ran, tmp_path: Path) -> None:
+    lost = mismatch("1 records were lost, the first is 0#1", step=0)
+    made = MadeUpClients(command=f"kafka-conformance clients --target {KAFKA} --soak 300 --soak-rate=50")
+    made.judgements.append(judgement(SOAK, PYTHON, Outcome.DIVERGES, mismatches=(lost,)))
 
-    assert ran.gate(folder) == code
+    assert ran.gate(made.write(tmp_path / "soak")) == ExitCode.UNEXPECTED
+    assert "1 records were lost, the first is 0#1" in ran.out
+    line = f"kafka-conformance clients --target {KAFKA} --client {PYTHON} --soak 300 --soak-rate 50"
+    assert f"{line}\n" in ran.out

@@ -8,6 +8,7 @@ from typing import Final
 
 from harness.report.model.phrases import PROGRAM, given_options, slug
 from harness.results.client_results import (
+    SOAK,
     ClientResult,
     ClientResultKey,
     ClientsRun,
@@ -18,6 +19,7 @@ from harness.results.client_results import (
 from harness.results.status import shown
 
 _PASSED_ON: Final = {each: each for each in ("--suites", "--profile", "--expect")}
+_OF_SOAKS: Final = {each: each for each in ("--profile", "--soak", "--seed", "--soak-group", "--soak-rate")}
 _REPORTED_COUNT_MAX: Final = 100
 
 
@@ -38,11 +40,13 @@ def client_repetition(command: str, result: ClientResult) -> str:
         command: the command line of the run.
         result: the script's result.
     """
-    given = given_options(command, _PASSED_ON) if command.startswith(PROGRAM) else ()
+    is_soak = result.scenario_id == SOAK
+    passed_on = _OF_SOAKS if is_soak else _PASSED_ON
+    given = given_options(command, passed_on) if command.startswith(PROGRAM) else ()
     # Java's client is stored under `java-3.9.2`, but its name on the command line is `java:3.9.2`.
     library = re.sub(r"^java-", "java:", result.library)
     chosen = ("--target", result.spec, "--client", library)
-    return shlex.join((PROGRAM, "clients", *chosen, *given, result.scenario_id))
+    return shlex.join((PROGRAM, "clients", *chosen, *given, *(() if is_soak else (result.scenario_id,))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +81,8 @@ def client_steps(run: ClientsRun, result: ClientResult) -> Iterator[ClientStepRo
     began_ms = min((each.at_ms for each in seen.values() if each.at_ms), default=0.0)
     found = [*(("script", each) for each in result.mismatches)]
     found += [("reference", each) for each in result.differences]
-    for index in range(len(script.steps) + 1):
+    # A soak has no observation of the whole.
+    for index in range(len(script.steps) + (result.scenario_id != SOAK)):
         is_whole = index == len(script.steps)
         now = seen.get(index)
         before = seen_there.get(index)

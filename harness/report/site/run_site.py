@@ -1,4 +1,4 @@
-"""The site of a run, or of a soak: what its record says, and what Spark counted over many runs."""
+"""The site of a run: what its record says, and what Spark counted over many runs."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,10 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from pydantic import TypeAdapter
-
 from harness.diff.model import Judgement
-from harness.invariants import AtFault, Violation
 from harness.report.model.cause_groups import cause_groups, losses, verdict_line
 from harness.report.model.changes import by_scenario, how_much, versions
 from harness.report.model.clients import client_steps, reference_of
@@ -40,16 +37,13 @@ from harness.report.site.pages import (
     NAVIGATION,
     STATIC,
     TREND_NAVIGATION,
-    NavItem,
     Site,
     banner,
     has_results,
     navigation_of,
 )
-from harness.results.client_results import NOT_COMPARED, ClientResult, ClientsRun, read_violations
-from harness.results.soak_account import HAPPENINGS, SoakResult
+from harness.results.client_results import NOT_COMPARED, ClientResult, ClientsRun
 from harness.results.status import (
-    ENDED_COMPLETE,
     NEEDS_ATTENTION,
     ExitCode,
     exit_code,
@@ -57,86 +51,10 @@ from harness.results.status import (
     status_of,
     worst,
 )
-from harness.results.stored_data import StoredData, is_clients_folder, read_whole
+from harness.results.stored_data import is_clients_folder
 from harness.spark.master import LOCAL_MASTER, why_no_spark
 from harness.trace.canonical import Json
-from harness.trace.events import TARGET_LOST, TraceHeader
 from harness.verdict import Outcome
-
-_NAVIGATION: Final = (NavItem(view="soak", name="Soak"),)
-
-
-class Soaked(StoredData):
-    """One library on one target, with the violations found by the tap."""
-
-    target: TraceHeader
-    soak: SoakResult
-    violations: tuple[Violation, ...]
-
-    @property
-    def unexpected(self) -> tuple[str, ...]:
-        """Everything unexpected, in words."""
-        return (
-            *(f"{each.group}: {says}" for each in self.soak.groups for says in each.unexpected),
-            *(
-                f"{each.invariant}: {each.detail}"
-                for each in self.violations
-                if each.party == AtFault.COORDINATOR
-            ),
-        )
-
-    @property
-    def is_right(self) -> bool:
-        """Whether nothing is unexpected."""
-        return not self.unexpected
-
-
-def soak_site(run: ClientsRun) -> Path:
-    """Write the page of a soak into its run's folder.
-
-    Raises:
-        ReportError: an account is damaged.
-    """
-    site = Site(run.folder, run.header.run_id, banner=banner(run.footer), nav=_NAVIGATION)
-    soaked = read_soaks(run)
-    site.view(
-        "soak", "soak.html.j2", clients=run, soaked=soaked, lines=HAPPENINGS, is_right=_all_right(soaked)
-    )
-    return site.finish()
-
-
-def _all_right(soaked: Sequence[Soaked]) -> bool:
-    return bool(soaked) and all(each.is_right for each in soaked)
-
-
-def soak_exit_code(run: ClientsRun) -> ExitCode:
-    """Return the exit code of a soak; the account of an incomplete soak is not considered."""
-    if run.ended.startswith(TARGET_LOST):
-        return ExitCode.UNAVAILABLE
-    if run.ended != ENDED_COMPLETE:
-        return ExitCode.BAD_DATA
-    soaked = read_soaks(run)
-    if not soaked:
-        return ExitCode.NOTHING_RAN
-    return ExitCode.EXPECTED if _all_right(soaked) else ExitCode.UNEXPECTED
-
-
-def read_soaks(run: ClientsRun) -> tuple[Soaked, ...]:
-    """Read the accounts of a soak, in the order of targets and libraries.
-
-    Raises:
-        ReportError: an account is damaged.
-        TraceError: a line about a violated invariant is damaged.
-    """
-    found: list[Soaked] = []
-    for record in run.references.values():
-        violations = read_violations(run.files, record.name)
-        for account in run.files.all_soak_json(record.name):
-            soak = read_whole(TypeAdapter(SoakResult), account)
-            of_library = tuple(each for each in violations if each.scenario_id == soak.library)
-            found.append(Soaked(target=record, soak=soak, violations=of_library))
-    return tuple(found)
-
 
 CAUSE_COUNT_MAX: Final = 100
 """The number of causes that the matrix lists; the differences have all."""
@@ -158,8 +76,6 @@ def site_of(run: Run) -> Path:
 
     Views of tables that were made of the run before are among them. A run of client scripts alone has fewer.
     """
-    if run.clients is not None and run.clients.soak_s:
-        return soak_site(run.clients)
     run.steps.read_all()
     site = _site(run)
     site.clear()
@@ -353,9 +269,7 @@ def _took_s(run: Run) -> float | None:
 
 
 def exit_code_of(run: Run) -> ExitCode:
-    """Return the exit code of a process that ran the scenarios, client scripts or soak of a run."""
-    if run.clients is not None and run.clients.soak_s:
-        return soak_exit_code(run.clients)
+    """Return the exit code of a process that ran the scenarios and client scripts of a run."""
     scenarios = () if is_clients_folder(run.directory) else (exit_code(run.judgements, run.footer),)
     return worst((*scenarios, *(() if run.clients is None else (run.clients.exit_code,))))
 
