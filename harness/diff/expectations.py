@@ -47,8 +47,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from harness.diff.judge import TargetInfo
-from harness.diff.model import GOOD, Judgement
-from harness.diff.raw_difference import wherever_shown
+from harness.diff.model import GOOD, Judgement, wherever_shown
 from harness.diff.target_pattern import is_target_pattern, matches_target
 from harness.verdict import Expectation, Outcome
 

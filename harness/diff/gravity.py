@@ -17,8 +17,8 @@ from typing import Final
 
 from harness.apis.descriptor import Access
 from harness.apis.table import descriptor
-from harness.diff.model import Difference, Judgement
-from harness.diff.raw_difference import unindexed, wherever_shown
+from harness.diff.model import Difference, Judgement, wherever_shown
+from harness.diff.raw_difference import unindexed
 from harness.verdict import DifferenceClass, Outcome
 
 _NO_ANSWER: Final = frozenset((DifferenceClass.LIVENESS, DifferenceClass.ORDERING, DifferenceClass.ENCODING))

@@ -1,10 +1,19 @@
 """The records that a checker writes, and the comparison of judgements with those of an earlier run."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from harness.verdict import Confirmation, Delta, Expectation, Outcome, is_as_before
+
+_COUNTED: Final = re.compile(
+    r".*?(?P<field>generation_id|\w*(?<!leader_)(?<!producer_)epoch): expected a number, got .*"
+)
+"""The cause of another number in a field that shows how often a group has changed."""
+_STATED: Final = re.compile(r".*?(?P<state>\bgroup_state: expected .*)")
+"""The cause of another state of a group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,24 +158,54 @@ class Compared:
     """The baseline's judgements that this run lacks, of this run's targets."""
 
 
+@lru_cache(maxsize=1 << 12)
+def wherever_shown(cause: str) -> str:
+    """Return a cause as others are known beside it: that of a group's state or counter without its API.
+
+    Where answers overtake a group's changes, chance decides which of them shows them, and how far it counts.
+    """
+    if counted := _COUNTED.fullmatch(cause):
+        return f"{counted['field']}: another number"
+    stated = _STATED.fullmatch(cause)
+    return cause if stated is None else stated["state"]
+
+
 def compared_with(judgements: Sequence[Judgement], baseline: Sequence[Judgement] | None) -> Compared:
-    """Set the delta of every judgement, from the baseline's judgement of the same scenario and target."""
+    """Set the delta of every judgement, from the baseline's judgement of the same scenario and target.
+
+    Of a result that diverges as before, which cause heads it is a matter of chance where the target's answers
+    vary. It has changed if it has a cause that its target never had, or none that it had itself.
+    """
     if baseline is None:
         return Compared(judgements=tuple(judgements), removed=())
     before = {(one.scenario_id, one.target): one for one in baseline}
     judged = {(one.scenario_id, one.target) for one in judgements}
     targets = {one.target for one in judgements}
+    known = {name: _causes(one for one in baseline if one.target == name) for name in targets}
+
+    def found(one: Judgement) -> Delta:
+        earlier = before.get((one.scenario_id, one.target))
+        since = delta(one, earlier)
+        if earlier is None or not (one.outcome == earlier.outcome == Outcome.DIVERGES and one.causes):
+            return since
+        own = _causes([one])
+        if since is Delta.SAME and not own <= known[one.target]:
+            return Delta.CHANGED_SIGNATURE
+        is_as_known = own <= known[one.target] and not own.isdisjoint(_causes([earlier]))
+        return Delta.SAME if since is Delta.CHANGED_SIGNATURE and is_as_known else since
+
     return Compared(
-        judgements=tuple(
-            replace(one, delta=delta(one, before.get((one.scenario_id, one.target))).value)
-            for one in judgements
-        ),
+        judgements=tuple(replace(one, delta=found(one).value) for one in judgements),
         removed=tuple(
             replace(one, delta=Delta.REMOVED.value)
             for key, one in before.items()
             if key not in judged and one.target in targets
         ),
     )
+
+
+def _causes(judgements: Iterable[Judgement]) -> frozenset[str]:
+    return frozenset(wherever_shown(cause) for one in judgements for cause in one.causes)
 
 
 def delta(now: Judgement, before: Judgement | None) -> Delta:

@@ -126,12 +126,6 @@ _DEEP: Final = 2
 _NAMED: Final = re.compile(r"\b(member|producer|group|topic):[^\s\"',;)\]]*")
 """An id or a name in canonical form."""
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
-_COUNTED: Final = re.compile(
-    r".*?(?P<field>generation_id|\w*(?<!leader_)(?<!producer_)epoch): expected a number, got .*"
-)
-"""The cause of another number in a field that shows how often a group has changed."""
-_STATED: Final = re.compile(r".*?(?P<state>\bgroup_state: expected .*)")
-"""The cause of another state of a group."""
 _NONE: Final = -1
 _ABSENT: Final = "absent"
 
@@ -144,18 +138,6 @@ def cause_of(api: str | None, difference_class: str, field: str | None, expected
     due, came = _in_general(name, _value(expected), _value(actual))
     where = " ".join(part for part in (api, place) if part)
     return f"{where or difference_class}: expected {due}, got {came}"
-
-
-@lru_cache(maxsize=1 << 12)
-def wherever_shown(cause: str) -> str:
-    """Return a cause as others are known beside it: that of a group's state or counter without its API.
-
-    Where answers overtake a group's changes, chance decides which of them shows them, and how far it counts.
-    """
-    if counted := _COUNTED.fullmatch(cause):
-        return f"{counted['field']}: another number"
-    stated = _STATED.fullmatch(cause)
-    return cause if stated is None else stated["state"]
 
 
 def _place(path: str) -> str:

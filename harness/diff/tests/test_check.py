@@ -93,6 +93,28 @@ def test_a_delta_tells_what_became_of_a_result(before: Judgement, now: Judgement
     assert compared_with([now], [before]).judgements[0].delta == delta
 
 
+@pytest.mark.parametrize(
+    ("beside", "delta"),
+    [
+        ("Heartbeat error_code: expected ILLEGAL_GENERATION, got UNKNOWN_MEMBER_ID", Delta.CHANGED_SIGNATURE),
+        ("JoinGroup generation_id: expected a number, got another number", Delta.SAME),
+    ],
+    ids=["new", "known of another scenario"],
+)
+@pytest.mark.parametrize("signature", ["a", "b"])
+def test_only_a_cause_that_is_new_on_its_target_changes_a_result_that_has_one_as_before(
+    beside: str, delta: Delta, signature: str
+) -> None:
+    heading = "SyncGroup: expected an answer, got no answer in time"
+    before = replace(judgement(Outcome.DIVERGES, "a"), causes=(heading,))
+    counted = ("JoinGroup generation_id: expected a number, got one less",)
+    other = replace(before, scenario_id="classic/join/other", causes=counted)
+    now = replace(before, causes=(heading, beside), signature=signature)
+    assert compared_with([now], [before, other]).judgements[0].delta == delta
+    without = replace(now, causes=counted, signature="b")
+    assert compared_with([without], [before, other]).judgements[0].delta == Delta.CHANGED_SIGNATURE
+
+
 def test_what_is_new_is_added_and_what_is_gone_is_listed_apart() -> None:
     one = judgement(Outcome.CONFORMS)
     gone = replace(one, scenario_id="classic/join/gone")
