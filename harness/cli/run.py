@@ -54,7 +54,7 @@ from harness.spark.master import LOCAL_MASTER, SparkError
 from harness.targets.base.interface import Capability, Lasting, Target
 from harness.targets.external.restarting import RestartCommand
 from harness.targets.external.stated import Stated, parse_assumed, parse_topics
-from harness.targets.external.target import ExternalTarget, require_stated
+from harness.targets.external.target import ExternalTarget, UnlistedError, require_stated
 from harness.targets.jars.seals import ChangedCacheError
 from harness.terminal import ProgressDisplay, Writer
 from harness.trace.events import RunKind
@@ -98,21 +98,25 @@ def refuse_shared(targets: Sequence[Target]) -> None:
     """Check that brokers that will be restarted have no groups but those of runs.
 
     Raises:
-        PlanError: one has.
+        PlanError: one has, or does not say.
         TargetError: one cannot be asked.
     """
     for target in targets:
         if isinstance(target, ExternalTarget) and target.restart_command is not None:
-            _refuse(target, asyncio.run(target.groups_of_others(), debug=False))
+            try:
+                groups = asyncio.run(target.groups_of_others(), debug=False)
+            except UnlistedError as error:
+                raise _shared(target, f"does not say which groups it has ({error})") from error
+            if groups:
+                shown = ", ".join(map(repr, groups[:_SHOWN])) + (", …" if len(groups) > _SHOWN else "")
+                raise _shared(target, f"has groups that are not the harness's ({shown})")
 
 
-def _refuse(target: ExternalTarget, groups: Sequence[str]) -> None:
-    if groups:
-        shown = ", ".join(map(repr, groups[:_SHOWN])) + (", …" if len(groups) > _SHOWN else "")
-        raise PlanError(
-            f"{target.spec} has groups that are not the harness's ({shown}), and --restart-command would cut "
-            "them off: name another broker, or add --restart-shared"
-        )
+def _shared(target: ExternalTarget, what: str) -> PlanError:
+    return PlanError(
+        f"{target.spec} {what}, and --restart-command would cut off those of others: name another broker, "
+        "or add --restart-shared"
+    )
 
 
 def restart_announcement(scripts: Mapping[str, Script]) -> str:

@@ -98,14 +98,15 @@ class _Pending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Watching:
-    """Forwards what a target says, and when the first pass begins."""
+    """Forwards what a target says, and when the first pass begins; of later passes nothing lasts."""
 
     watcher: Watcher
     ended: Callable[[str], None] = lambda _: None
     is_first: bool = False
 
     def target_says(self, target: str, text: str) -> None:
-        self.watcher.target_says(target, text)
+        passes = isinstance(text, Lasting) and not self.is_first
+        self.watcher.target_says(target, str(text) if passes else text)
 
     def drive_begins(self, target: str, scenario_count: int) -> None:
         if self.is_first:

@@ -27,6 +27,10 @@ class Unreadable(NotYet):
     """The broker's answer is not a response of the API and version that it was asked for."""
 
 
+class NotAccepted(NotYet):
+    """The broker accepts no connection."""
+
+
 class OutOfTime(NotYet):
     """A request had no time or not its full time, because the time for all requests together is up."""
 

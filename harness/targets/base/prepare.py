@@ -18,7 +18,15 @@ from functools import partial
 from typing import Final, TypeVar
 
 from harness.apis.rights import lacking_right
-from harness.targets.base.dialogue import Answer, Dialogue, NotServed, NotYet, OutOfTime, Unreadable
+from harness.targets.base.dialogue import (
+    Answer,
+    Dialogue,
+    NotAccepted,
+    NotServed,
+    NotYet,
+    OutOfTime,
+    Unreadable,
+)
 from harness.targets.base.interface import (
     ApiRange,
     BrokerSession,
@@ -239,12 +247,17 @@ async def ask_until(
     """
     patience = Patience(timeout_ms, began_ms=session.now_ms(), signs=signs)
     last: NotYet | None = None
+    ended_by = ""
     while True:
         try:
             return await ask_once(session, ask, until_ms=patience.ends_ms)
         except NotYet as error:
             reason = last if last is not None and isinstance(error, OutOfTime) else error
             last = reason
+            if isinstance(error, NotAccepted):
+                reason = NotYet(f"{error}{ended_by}")
+            elif isinstance(error.__cause__, ConnectionLost):
+                ended_by = f"; before, it accepted them, until {error}: that request may have ended it"
             lost = failure()
             if lost is not None:
                 raise TargetError(f"the broker is gone before it was ready: {lost}") from reason
@@ -264,7 +277,7 @@ async def ask_once(
     try:
         connection = await session.connect()
     except ConnectionLost as error:
-        raise NotYet(str(error)) from error
+        raise NotAccepted(str(error)) from error
     try:
         return await ask(Dialogue(connection, left_ms=lambda: until_ms - session.now_ms()))
     finally:
@@ -339,7 +352,8 @@ async def _group_answer(dialogue: Dialogue, group: str) -> str:
     except NotServed:
         api = "DescribeGroups"
         version = dialogue.version_of(api, (4, 3, 5, 2, 1, 0, 6))
-    one: Fields = {"group_id": group, "topics": None}
+    # As a consumer asks: some brokers read a request for all topics as one for billions, and end.
+    one: Fields = {"group_id": group, "topics": [{"name": _GROUP, "partition_indexes": [0]}]}
     fields: Fields = {"groups": [group]} if api == "DescribeGroups" else one
     if api == "OffsetFetch" and version >= 8:  # KIP-709
         fields = {"groups": [one]}

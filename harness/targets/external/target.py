@@ -16,7 +16,7 @@ from typing import Final, Unpack
 from typing_extensions import override
 
 from harness.targets.base.conformance import CONFORMANCE_TOPICS, OF_CONFIGURED_GROUPS
-from harness.targets.base.dialogue import Dialogue, NotYet
+from harness.targets.base.dialogue import Dialogue, NotServed, NotYet, Unreadable
 from harness.targets.base.ending import to_its_end
 from harness.targets.base.guess import guess_in_words, guess_profile
 from harness.targets.base.interface import (
@@ -72,6 +72,10 @@ _PROBE: Final = "ready"
 _MISSING_TOPIC: Final = "no-such-topic"
 """The name in scenarios of a topic that does not exist."""
 _NUM_PARTITIONS: Final = "offsets.topic.num.partitions"
+
+
+class UnlistedError(Exception):
+    """A broker does not say which groups it has; the message says what it did instead."""
 
 
 class ExternalSession(TcpSession):
@@ -193,7 +197,8 @@ class ExternalTarget(Target):
         """Return the ids of groups that no run made.
 
         Raises:
-            TargetError: the broker cannot be asked.
+            UnlistedError: the broker does not say which groups it has.
+            TargetError: it cannot be asked.
         """
         await reach(self.host, self.port, self.security)
         guard = Guard(namespace=Namespace.new(self._run_id))
@@ -201,8 +206,11 @@ class ExternalTarget(Target):
 
         async def ask(dialogue: Dialogue) -> Sequence[str]:
             await dialogue.learn_versions()
-            version = dialogue.version_of("ListGroups", (3, 2, 1, 0, 4, 5))
-            rows = (await dialogue.ask("ListGroups", version, {})).rows("groups")
+            try:
+                version = dialogue.version_of("ListGroups", (3, 2, 1, 0, 4, 5))
+                rows = (await dialogue.ask("ListGroups", version, {})).rows("groups")
+            except (NotServed, Unreadable) as error:
+                raise UnlistedError(str(error)) from error
             return [name for row in rows if made(name := row.text("group_id") or "") is None]
 
         async with closing(ExternalSession(layout.nodes[layout.homes[0]], guard, self.security)) as session:

@@ -2,16 +2,19 @@
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
+from harness.cli.run import refuse_shared
+from harness.orchestration.plan import PlanError
 from harness.orchestration.run import CompletedRun, orchestrate
 from harness.results.status import ExitCode
 from harness.targets.base.interface import TargetError
 from harness.targets.external.guard import Guard, NotOurs
 from harness.targets.external.namespace import Namespace, TopicNames
+from harness.targets.external.restarting import RestartCommand
 from harness.targets.external.stated import Stated, StatedError, parse_topics
 from harness.targets.external.target import ExternalTarget
 from harness.tests.completed_runs import Quiet, plan_of, reference_server
@@ -113,6 +116,33 @@ def test_a_broker_that_answers_steadily_is_ready_whatever_it_answers(
     assert run.footer.ended == "complete"
     outcome, _ = reasons(run, target)[WITHOUT_TOPIC]
     assert outcome == (Outcome.DIVERGES if "Heartbeat" in odd else Outcome.CONFORMS)
+
+
+@pytest.mark.parametrize("odd", [{"ListGroups": garbage}, {"ApiVersions": without("ListGroups")}])
+def test_a_broker_that_does_not_list_its_groups_is_restarted_only_on_demand(
+    truth: int, odd: Mapping[str, Parts]
+) -> None:
+    with odd_broker(truth, **odd) as port:
+        target = target_at(port)
+        target.restart_command = RestartCommand(text="true")
+        with pytest.raises(PlanError, match=r"does not say which groups it has .*--restart-shared"):
+            refuse_shared([target])
+
+
+def test_a_broker_that_a_question_ends_is_reported_with_the_question(tmp_path: Path, truth: int) -> None:
+    ends = threading.Event()
+
+    def end(_: bytes, __: str, ___: int) -> Iterator[bytes]:
+        ends.set()
+        yield from ()
+
+    with ExitStack() as broker:
+        port = broker.enter_context(serving(lying(truth, Lie(end, api="OffsetFetch", closes=True))))
+        ending = threading.Thread(target=lambda: (ends.wait(20), broker.close()))
+        ending.start()
+        run = run_on(target_at(port, timeout_ms=1_000), tmp_path, WITHOUT_TOPIC)
+        ending.join()
+    assert "connection refused; before, it accepted them, until OffsetFetch" in run.footer.ended
 
 
 @pytest.mark.parametrize("api", ["OffsetFetch", "DescribeGroups", "FindCoordinator"])
