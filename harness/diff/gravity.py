@@ -17,6 +17,7 @@ from typing import Final
 
 from harness.apis.descriptor import Access
 from harness.apis.table import descriptor
+from harness.diff.alignment import BROKER_ENDED_WORDS
 from harness.diff.model import Difference, Judgement, wherever_shown
 from harness.diff.raw_difference import unindexed
 from harness.verdict import DifferenceClass, Outcome
@@ -73,7 +74,11 @@ def ranked(seen: Sequence[Difference]) -> tuple[tuple[Difference, bool], ...]:
             errors.setdefault(one.event_sequence, []).append(one.field.removesuffix(_ERROR_CODE))
     off_by: set[int] = set()
     marked = [
-        (one, one.step > changed_at or _is_beside_error(one, errors) or _counts_on(one, off_by))
+        (
+            one,
+            _may_follow(one)
+            and (one.step > changed_at or _is_beside_error(one, errors) or _counts_on(one, off_by)),
+        )
         for one in in_order
     ]
     roots = [one for one, follows in marked if not follows]
@@ -111,6 +116,11 @@ def headed(
         signature=head.signature,
         first_step=head.step,
     ), ordered
+
+
+def _may_follow(one: Difference) -> bool:
+    """Return whether another course of the conversation may bring it about: no broker ends for that."""
+    return one.actual != BROKER_ENDED_WORDS
 
 
 def _is_beside_error(one: Difference, errors: Mapping[int, Sequence[str]]) -> bool:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from harness.diff.alignment import BROKER_ENDED_WORDS
 from harness.diff.gravity import headed, ranked
 from harness.diff.model import Difference
 from harness.diff.raw_difference import cause_of, difference_at, field_class
@@ -33,6 +34,7 @@ OTHER_ERROR = made(4, "error_code", '"UNKNOWN_MEMBER_ID"', '"GROUP_ID_NOT_FOUND"
 BESIDE_IT = made(4, "member_id", '""', '"x"')
 ACCEPTED = made(5, "topics[0].partitions[0].error_code", '"ILLEGAL_GENERATION"', '"NONE"', api="OffsetCommit")
 NO_ANSWER = made(6, None, "an answer", "no answer in time", api="SyncGroup")
+ENDED = made(6, None, "a broker that goes on", BROKER_ENDED_WORDS, api="SyncGroup")
 LATER = made(7, "error_code", '"NONE"', '"UNKNOWN_MEMBER_ID"')
 
 
@@ -49,6 +51,7 @@ LATER = made(7, "error_code", '"NONE"', '"UNKNOWN_MEMBER_ID"')
         ((ACCEPTED, LATER), ACCEPTED, (LATER,)),
         ((COSMETIC, OTHER_ERROR, NO_ANSWER, LATER), NO_ANSWER, (LATER,)),
         ((ACCEPTED, NO_ANSWER), ACCEPTED, (NO_ANSWER,)),
+        ((ACCEPTED, ENDED, LATER), ENDED, (LATER,)),
     ],
 )
 def test_the_gravest_difference_that_follows_from_no_other_heads_a_result(

@@ -138,7 +138,9 @@ def test_a_broker_that_a_question_ends_is_reported_with_the_question(tmp_path: P
 
     with ExitStack() as broker:
         port = broker.enter_context(serving(lying(truth, Lie(end, api="OffsetFetch", closes=True))))
-        ending = threading.Thread(target=lambda: (ends.wait(20), broker.close()))
+        ending = threading.Thread(
+            target=lambda: ends.wait(20) and broker.pop_all().__exit__(None, None, None)
+        )
         ending.start()
         run = run_on(target_at(port, timeout_ms=1_000), tmp_path, WITHOUT_TOPIC)
         ending.join()
