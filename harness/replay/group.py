@@ -20,7 +20,7 @@ from harness.replay.history import RecordedConversation, members_of, read_conver
 from harness.replay.machine import RacedMachine, ReplayMachine, refusal
 from harness.replay.modern import ModernGroup, is_first, joins
 from harness.replay.modern import has_earlier_members as has_earlier_modern_members
-from harness.replay.search import Course, Misfit, Skip, Windows, finding_of, unexplained
+from harness.replay.search import Course, Misfit, Skip, finding_of, unexplained
 from harness.replay.seeds import (
     Seed,
     SeedOffset,
@@ -100,8 +100,6 @@ FINDINGS_OF_GROUP_MAX: Final = 1_000
 NEVER_CAME: Final = "that never came, though others saw that its request was served"
 _UNKNOWN: Final = "before the group was known"
 _APART: Final = "after the group and the reference had gone different ways"
-_LATE_MS: Final = 10_000.0
-"""How much later than the reference's an answer may come, in addition to the tolerance."""
 
 
 _Replayed: TypeAlias = tuple[Running | None, Sequence[Exchange]]
@@ -361,15 +359,12 @@ class _Part:
 
     def _replay_from(self, fed: Sequence[Exchange], before: Running) -> _Replayed:
         maybe_unseen, since_ms = maybe_while_loading(fed, self._group_id, before.since_ms)
-        tolerance_ms = TOLERANCE_MS + self._conversation.slowest_ms
-        windows = Windows(operations=fed, until_ms=until_of(fed), tolerance_ms=tolerance_ms)
         course = Course(
             operations=fed,
+            until_ms=until_of(fed),
+            tolerance_ms=TOLERANCE_MS + self._conversation.slowest_ms,
             groups=self._groups,
             begin=before.machine.copy,
-            next_moves=windows.next_moves,
-            any_answer=frozenset(place for place, each in enumerate(fed) if isinstance(each, TopicChange)),
-            latest_ms=_LATE_MS + tolerance_ms,
         )
         every, apart_ms = unexplained(course, doubted=maybe_unseen)
         found = [each for each in every if each.place not in maybe_unseen]

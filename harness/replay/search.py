@@ -17,6 +17,7 @@ from typing import Final, NamedTuple, TypeAlias
 from harness.invariants.exchange import Exchange, Fields
 from harness.replay.compare import ReferenceAnswer, Unlike, comparable, unlike
 from harness.replay.machine import InnerKind, InnerStep, ReplayMachine
+from harness.replay.topics import TopicChange
 from harness.results.replay_results import ReplayFinding
 
 _KEPT_EVERY: Final = 1_024
@@ -25,6 +26,10 @@ _KEPT_EVERY_GOING_BACK: Final = 8
 """The fewest moves between kept positions once a search has gone back. A copy costs as much as a dozen."""
 _KEPT_MAX: Final = 64
 """How many positions are kept; of more, the older ones are thinned out."""
+
+
+_LATE_MS: Final = 10_000.0
+"""How much later than the reference's an answer may come, in addition to the tolerance."""
 
 
 class Apply(NamedTuple):
@@ -117,15 +122,13 @@ class Course:
 
     operations: Sequence[Exchange]
     """In the order in which they were sent."""
+    until_ms: Sequence[float]
+    """The latest time at which each must have taken effect and been answered."""
+    tolerance_ms: float
+    """How far a deadline may be off."""
     groups: frozenset[str]
     """The groups about which answers are compared."""
     begin: Callable[[], ReplayMachine]
-    next_moves: Callable[["Course"], tuple[Move, ...]]
-    """Returns what may come next, the likeliest first."""
-    any_answer: frozenset[int] = frozenset()
-    """Places of operations that take effect, and for which every answer is right."""
-    latest_ms: float = inf
-    """How much later than the machine's answer the recorded one may come."""
     unheeded: set[int] = field(default_factory=set)
     """Places of operations whose answers are ignored."""
     path: list[Move] = field(default_factory=list)
@@ -135,9 +138,25 @@ class Course:
     _places: dict[int, int] = field(default_factory=dict)
     """Places by the index of the operation."""
     _recorded: dict[int, Fields] = field(default_factory=dict)
+    _latest_ms: list[float] = field(init=False)
+    """The latest time at which each operation must have taken effect."""
+    _behind: list[int | None] = field(init=False)
+    """The place of the request that the broker must have finished before each; None if there is none."""
 
     def __post_init__(self) -> None:
         self._places = {each.index: place for place, each in enumerate(self.operations)}
+        self._latest_ms = [
+            until_ms
+            if each.answer is not None and not each.is_compared
+            else min(until_ms, each.free_ms + self.tolerance_ms)
+            for each, until_ms in zip(self.operations, self.until_ms, strict=True)
+        ]
+        compared = ((place, each) for place, each in enumerate(self.operations) if each.is_compared)
+        places = {(each.connection, each.asked_at): place for place, each in compared}
+        self._behind = [
+            None if each.behind is None else places.get((each.connection, each.behind))
+            for each in self.operations
+        ]
         self.position = self._beginning()
 
     @property
@@ -193,6 +212,49 @@ class Course:
         place = min(missing, key=lambda each: self.operations[each].answered_ms)
         return Misfit(place=place, unlike=Unlike(field="", expected="no answer yet", actual="an answer"))
 
+    def next_moves(self) -> tuple[Move, ...]:
+        """Return the possible next moves, the likeliest first."""
+        operations = self.operations
+        ready, horizon = self._ready()
+        steps = self.machine.inner_steps(horizon + self.tolerance_ms)
+        if not steps and len(ready) == 1 and operations[ready[0]].answer is not None:
+            # Mostly nothing else can happen.
+            return (Apply(ready[0], min(operations[ready[0]].free_ms, horizon)),)
+        deadlines = [each for each in steps if each.kind is InnerKind.DEADLINE]
+        # Deadlines come in the order of their time.
+        overdue_ms = deadlines[0].due_ms + self.tolerance_ms if deadlines else inf
+        until_ms = min(horizon, overdue_ms)
+        ready = [each for each in ready if operations[each].asked_ms <= until_ms]
+        timed: list[tuple[float, Move]] = []
+        for place in ready:
+            free_ms = operations[place].free_ms
+            timed.append((free_ms, Apply(place, min(free_ms, horizon))))
+        for each in deadlines:
+            if each.due_ms - self.tolerance_ms > horizon:
+                break
+            timed.append((each.due_ms + _AFTER_REQUESTS_MS, Take(each, min(each.due_ms, horizon))))
+        timed.sort(key=_time_of)
+        skipped = [Skip(each) for each in ready if operations[each].answer is None]
+        inner = [Take(each, self.machine.now_ms) for each in steps if each.kind in _AT_ANY_TIME]
+        # A reply may take as long as it likes. So it comes where an answer shows it.
+        replies = (each for each in steps if each.kind is InnerKind.REPLY and each.due_ms <= horizon)
+        late = [Take(each, each.due_ms) for each in replies]
+        return (*inner, *(move for _, move in timed), *skipped, *late)
+
+    def _ready(self) -> tuple[list[int], float]:
+        """Return which operations may take effect next, and until when the first of them has to."""
+        here, ready = self.position, list[int]()
+        horizon = min((self.until_ms[each] for each in here.waiting - self.unheeded), default=inf)
+        for place in range(here.low, len(self.operations)):
+            if self.operations[place].asked_ms > horizon:
+                break
+            if place not in here.beyond:
+                horizon = min(horizon, self._latest_ms[place])
+                behind = self._behind[place]
+                if behind is None or behind in self.unheeded or behind in here.over:
+                    ready.append(place)
+        return ready, horizon
+
     def digest(self) -> str:
         """Return a text that differs for positions from which the search would go on differently."""
         here = self.position
@@ -235,7 +297,7 @@ class Course:
             case Apply(place):
                 here.take_place(place)
                 here.waiting.add(place)
-                if place in self.any_answer:
+                if isinstance(self.operations[place], TopicChange):
                     here.end(place)
             case Skip(place):
                 here.take_place(place)
@@ -248,7 +310,7 @@ class Course:
     def _misfit(self, reported: ReferenceAnswer) -> Misfit | None:
         place = self._places[reported.operation]
         operation = self.operations[place]
-        if place in self.unheeded or place in self.any_answer:
+        if place in self.unheeded or isinstance(operation, TopicChange):
             return None
         if reported.is_as_recorded:
             return self._late(reported, None)
@@ -264,7 +326,7 @@ class Course:
         """Return the difference, if any, or else a misfit if the recorded answer came too late."""
         place = self._places[reported.operation]
         late_ms = self.operations[place].answered_ms - self.machine.now_ms
-        if found is None and late_ms > self.latest_ms:
+        if found is None and late_ms > _LATE_MS + self.tolerance_ms:
             found = Unlike(field="", expected="an answer", actual=f"no answer for another {late_ms:.0f} ms")
         return None if found is None else Misfit(place=place, unlike=found, reported=reported)
 
@@ -353,7 +415,7 @@ class Search:
         digest = course.digest() if length <= self._reached else None
         self._reached = max(length, self._reached)
         is_known = digest is not None and digest in self._failed
-        moves = () if is_known or self._is_done else course.next_moves(course)
+        moves = () if is_known or self._is_done else course.next_moves()
         if not moves and not is_known and not self._is_done:
             blocked = course.blocked()
             assert blocked is not None, "something is left to be answered"
@@ -394,78 +456,6 @@ def _made_ms(move: Move) -> float:
 _AFTER_REQUESTS_MS: Final = 1.0
 """A timer takes a tick, so of a request and a deadline at the same time the request is tried first."""
 _AT_ANY_TIME: Final = (InnerKind.WRITE, InnerKind.REMOVAL)
-
-
-@dataclass(slots=True, kw_only=True)
-class Windows:
-    """The times between which each operation of a recording takes effect, and each deadline passes."""
-
-    operations: Sequence[Exchange]
-    """In the order in which they were sent."""
-    until_ms: Sequence[float]
-    """The latest time at which each must have taken effect and been answered."""
-    tolerance_ms: float
-    _latest_ms: list[float] = field(init=False)
-    """The latest time at which each must have taken effect."""
-    _behind: list[int | None] = field(init=False)
-    """The place of the request that the broker must have finished before each; None if there is none."""
-
-    def __post_init__(self) -> None:
-        self._latest_ms = [
-            until_ms
-            if each.answer is not None and not each.is_compared
-            else min(until_ms, each.free_ms + self.tolerance_ms)
-            for each, until_ms in zip(self.operations, self.until_ms, strict=True)
-        ]
-        compared = ((place, each) for place, each in enumerate(self.operations) if each.is_compared)
-        places = {(each.connection, each.asked_at): place for place, each in compared}
-        self._behind = [
-            None if each.behind is None else places.get((each.connection, each.behind))
-            for each in self.operations
-        ]
-
-    def next_moves(self, course: Course) -> tuple[Move, ...]:
-        """Return the possible next moves, the likeliest first."""
-        operations = self.operations
-        ready, horizon = self._ready(course)
-        steps = course.machine.inner_steps(horizon + self.tolerance_ms)
-        if not steps and len(ready) == 1 and operations[ready[0]].answer is not None:
-            # Mostly nothing else can happen.
-            return (Apply(ready[0], min(operations[ready[0]].free_ms, horizon)),)
-        deadlines = [each for each in steps if each.kind is InnerKind.DEADLINE]
-        # Deadlines come in the order of their time.
-        overdue_ms = deadlines[0].due_ms + self.tolerance_ms if deadlines else inf
-        until_ms = min(horizon, overdue_ms)
-        ready = [each for each in ready if operations[each].asked_ms <= until_ms]
-        timed: list[tuple[float, Move]] = []
-        for place in ready:
-            free_ms = operations[place].free_ms
-            timed.append((free_ms, Apply(place, min(free_ms, horizon))))
-        for each in deadlines:
-            if each.due_ms - self.tolerance_ms > horizon:
-                break
-            timed.append((each.due_ms + _AFTER_REQUESTS_MS, Take(each, min(each.due_ms, horizon))))
-        timed.sort(key=_time_of)
-        skipped = [Skip(each) for each in ready if operations[each].answer is None]
-        inner = [Take(each, course.machine.now_ms) for each in steps if each.kind in _AT_ANY_TIME]
-        # A reply may take as long as it likes. So it comes where an answer shows it.
-        replies = (each for each in steps if each.kind is InnerKind.REPLY and each.due_ms <= horizon)
-        late = [Take(each, each.due_ms) for each in replies]
-        return (*inner, *(move for _, move in timed), *skipped, *late)
-
-    def _ready(self, course: Course) -> tuple[list[int], float]:
-        """Return which operations may take effect next, and until when the first of them has to."""
-        here, ready = course.position, list[int]()
-        horizon = min((self.until_ms[each] for each in here.waiting - course.unheeded), default=inf)
-        for place in range(here.low, len(self.operations)):
-            if self.operations[place].asked_ms > horizon:
-                break
-            if place not in here.beyond:
-                horizon = min(horizon, self._latest_ms[place])
-                behind = self._behind[place]
-                if behind is None or behind in course.unheeded or behind in here.over:
-                    ready.append(place)
-        return ready, horizon
 
 
 def _time_of(timed: tuple[float, Move]) -> float:
