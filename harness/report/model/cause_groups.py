@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from harness.diff.alignment import BROKER_ENDED_WORDS
 from harness.diff.model import Difference, Judgement
 from harness.diff.target_pattern import is_reference
 from harness.report.model.phrases import counted, headline
@@ -145,7 +146,7 @@ class CauseGroup:
 
 
 def cause_groups(run: Run, *, has_lost: bool = True) -> tuple[CauseGroup, ...]:
-    """Group the results that need attention: the worst first, also for clients, then the most frequent.
+    """Group the results that need attention: what ended a broker, the worst, the most frequent first.
 
     Args:
         run: the run.
@@ -172,9 +173,10 @@ def alike(items: Iterable[ItemT], key: Callable[[ItemT], object]) -> tuple[tuple
     return tuple(map(tuple, found.values()))
 
 
-def _rank(group: CauseGroup) -> tuple[int, int, int]:
+def _rank(group: CauseGroup) -> tuple[int, bool, int, int]:
     worst = _EFFECTS.index(effect_of(group.difference))
-    return NEEDS_ATTENTION.index(status_of(group.first)), worst, -len(group.judgements)
+    goes_on = group.difference is None or group.difference.actual != BROKER_ENDED_WORDS
+    return NEEDS_ATTENTION.index(status_of(group.first)), goes_on, worst, -len(group.judgements)
 
 
 def judgements_shown(run: Run) -> tuple[Judgement, ...]:

@@ -1,11 +1,12 @@
-"""The conversation that takes a target longest is named wherever a run is summed up."""
+"""What a run is summed up by: what ended a broker, and the conversation that takes a target longest."""
 
 from pathlib import Path
 
-from harness.report.model.cause_groups import longest_scenarios
+from harness.diff.alignment import BROKER_ENDED_WORDS
+from harness.report.model.cause_groups import cause_groups, longest_scenarios
 from harness.report.model.run_data import Run
 from harness.tests.report_reading import summary_of
-from harness.tests.report_run import REFERENCE, SCALA, MadeUpRun, judgement, small_run
+from harness.tests.report_run import REFERENCE, SCALA, MadeUpRun, difference, judgement, small_run
 
 
 def with_long_ones() -> MadeUpRun:
@@ -28,3 +29,13 @@ def test_the_summary_names_the_longest(tmp_path: Path) -> None:
     directory = with_long_ones().write(tmp_path)
 
     assert f"- Longest on {SCALA}: a/long/est, 9000 ms of 14210 ms" in summary_of(directory)
+
+
+def test_what_ended_a_broker_comes_first(tmp_path: Path) -> None:
+    made = small_run()
+    ended = difference("z/killer", SCALA, field=None, actual=BROKER_ENDED_WORDS, cause="the broker ended")
+    made.add(judgement("z/killer", SCALA, "diverges"), (), ended)
+    (first, *others) = cause_groups(Run.load(made.write(tmp_path)))
+
+    assert first.first.scenario_id == "z/killer"
+    assert others
