@@ -235,8 +235,7 @@ class Interpreter:
             else:
                 answered = await self._answer(line, step.sent_at, place, timeout_ms=step.within_ms)
         except NoAnswer:
-            waited_ms = self.session.now_ms() - started_ms
-            self.recorder.note(EventKind.NO_ANSWER, place, elapsed_ms=waited_ms)
+            self._note_no_answer(line, place, started_ms)
         except ConnectionLost as lost:
             await self._lost(place, lost)
         else:
@@ -264,6 +263,11 @@ class Interpreter:
             self._was_unanswered = True
             raise
         return replace(answered, is_late=True)
+
+    def _note_no_answer(self, line: Line, place: EventPosition, since_ms: float) -> None:
+        note = "it stopped within a frame" if line.connection.is_within_frame else None
+        waited_ms = self.session.now_ms() - since_ms
+        self.recorder.note(EventKind.NO_ANSWER, place, note, elapsed_ms=waited_ms)
 
     async def _stay_parked(self, index: int, step: StayParked) -> None:
         sent = self.script.steps[step.sent_at]
@@ -335,8 +339,7 @@ class Interpreter:
                 left_ms = max(_LAST_ANSWER_MS, step.every_ms, deadline_ms - self.session.now_ms())
                 answered = await self._answer(line, index, place, timeout_ms=left_ms)
             except NoAnswer:
-                waited_ms = self.session.now_ms() - started_ms
-                self.recorder.note(EventKind.NO_ANSWER, place, elapsed_ms=waited_ms)
+                self._note_no_answer(line, place, started_ms)
                 return None
             except ConnectionLost as lost:
                 await self._lost(place, lost)

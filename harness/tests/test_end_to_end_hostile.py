@@ -107,8 +107,8 @@ def with_error(code: int) -> Change:
         pytest.param(lambda _: None, EventKind.CLOSED, "closed by the peer", id="closes"),
         pytest.param(
             lambda answer: sized(answer)[:-1],
-            EventKind.CLOSED,
-            "after 11 of a frame's 12 bytes",
+            EventKind.NO_ANSWER,
+            "it stopped within a frame",
             id="a frame that stops short",
         ),
         pytest.param(
