@@ -14,6 +14,7 @@ from pathlib import Path
 from string import Formatter, Template
 from threading import RLock
 from typing import TYPE_CHECKING, Annotated, Final, Protocol
+from uuid import uuid4
 
 import pyarrow as pa  # type: ignore[import-untyped]  # Arrow has no annotations
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
@@ -119,11 +120,15 @@ class Frames(Protocol):
 def queried(spark: SparkSession, name: str, frames: Frames) -> DataFrame:
     """Return what the query of a name makes of the frames that it names in braces: `sql/NAME.sql`.
 
-    It is SQL, because each call of a frame's method waits for the JVM.
+    It is SQL, because each call of a frame's method waits for the JVM. The frames are views as long as the
+    session lasts: over Spark Connect a query is analysed anew whenever another one uses it.
     """
     text = Template((files("harness.spark") / "sql" / f"{name}.sql").read_text("utf-8")).substitute(_WORDS)
     named = {each for _, each, _, _ in Formatter().parse(text) if each}
-    return spark.sql(text, None, **{each: frames[each] for each in named})
+    views = {each: f"{each}_{uuid4().hex}" for each in named}
+    for each, view in views.items():
+        frames[each].createOrReplaceTempView(view)
+    return spark.sql(text.format(**views))
 
 
 def _listed(outcomes: Iterable[Outcome]) -> str:
