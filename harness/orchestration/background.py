@@ -3,11 +3,10 @@
 import asyncio
 import os
 from collections.abc import Callable
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from functools import partial
-from multiprocessing import active_children, get_context
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from typing import Final, Generic, TypeVar, cast
 
 from harness.workers import collect_rarely, leave_signals_to_parent
@@ -16,8 +15,6 @@ _NICENESS: Final = 5
 """Gives brokers three times as much of a busy core as this process, which still makes progress."""
 A = TypeVar("A")
 T = TypeVar("T")
-_function: Callable[..., object]
-"""In the process: what it calls."""
 
 
 class BackgroundError(Exception):
@@ -33,37 +30,54 @@ class Background(Generic[A, T]):
         Args:
             function: can be pickled, and so can its argument and its result.
         """
-        self._pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_begin)
+        context = get_context("spawn")
+        self._ours, self._theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(self._theirs,), daemon=True)
         self._function = function
-        self._pid: Future[int] | None = None
+        self._starting: asyncio.Future[None] | None = None
 
     async def start(self) -> None:
-        """Start the process.
+        """Start the process."""
+        # It returns when the process has read the function, a second later: brokers are served meanwhile.
+        self._starting = asyncio.ensure_future(asyncio.to_thread(self._start))
+        await asyncio.shield(self._starting)
 
-        Raises:
-            BackgroundError: the process was killed.
-        """
-        self._pid = self._pool.submit(os.getpid)
-        await _result(self._pool.submit(_keep, self._function))
+    def _start(self) -> None:
+        self._process.start()
+        self._theirs.close()
+        # As an argument of the process it could be too large for the pipe that `Process.start` fills, and
+        # never empties if the process ends before it reads: Ctrl-C ends both.
+        with suppress(OSError):
+            self._ours.send(self._function)
 
     async def call(self, argument: A) -> T:
-        """Call the function.
+        """Call the function; one call has to end before the next one.
 
         Raises:
             BackgroundError: the process was killed, or ended without a result.
             Exception: whatever the function raised.
         """
-        return cast("T", await _result(self._pool.submit(_call, argument)))
+        is_done, outcome = await asyncio.to_thread(self._called, argument)
+        if not is_done:
+            raise cast("Exception", outcome)
+        return cast("T", outcome)
+
+    def _called(self, argument: A) -> tuple[bool, object]:
+        try:
+            self._ours.send(argument)
+            return cast("tuple[bool, object]", self._ours.recv())
+        except (EOFError, OSError):
+            return False, BackgroundError("a process that drove the reference ended without a result")
 
     async def stop(self) -> None:
         """Kill the process, whatever it does."""
-        if self._pid is not None:
-            with suppress(BackgroundError):
-                # An interruption waits for the start: until then nobody knows the process.
-                pid = await _result(self._pid)
-                for process in (each for each in active_children() if each.pid == pid):
-                    process.kill()
-        await asyncio.to_thread(self._pool.shutdown, cancel_futures=True)
+        if self._starting is not None:
+            # An interruption waits for the start: a process that does not exist yet cannot be killed.
+            await asyncio.wait([self._starting])
+        self._theirs.close()
+        if self._process.pid is not None:
+            self._process.kill()
+            self._process.join()
 
 
 async def in_background(function: Callable[[], T]) -> T:
@@ -88,23 +102,21 @@ def _without_argument(function: Callable[[], T], _argument: None) -> T:
     return function()
 
 
-async def _result(future: Future[T]) -> T:
-    try:
-        return await asyncio.wrap_future(future)
-    except BrokenProcessPool as error:
-        raise BackgroundError("a process that drove the reference ended without a result") from error
-
-
-def _begin() -> None:
+def _serve(calls: Connection) -> None:
     leave_signals_to_parent()
     collect_rarely()
     os.nice(_NICENESS)
-
-
-def _keep(function: Callable[..., object]) -> None:
-    global _function  # noqa: PLW0603 - a process has one
-    _function = function
-
-
-def _call(argument: object) -> object:
-    return _function(argument)
+    function: Callable[[object], object] | None = None
+    while True:
+        try:
+            argument = calls.recv()
+        except EOFError:
+            return
+        if function is None:
+            function = argument
+            continue
+        try:
+            outcome: tuple[bool, object] = (True, function(argument))
+        except Exception as error:  # noqa: BLE001 - the parent raises it
+            outcome = (False, error)
+        calls.send(outcome)
