@@ -29,7 +29,7 @@ from harness.replay.search import GIVEN_UP
 from harness.report.model.conversation import lone_conversation_data, steps_without_script
 from harness.report.model.coverage import heat_tables
 from harness.report.model.phrases import address
-from harness.report.model.run_data import ErrorCodeCount, PageLimit, shortened
+from harness.report.model.run_data import PageLimit, for_page
 from harness.report.site.pages import NavItem, Site
 from harness.results.replay_results import ReplayFinding
 from harness.trace.canonical import Json
@@ -97,10 +97,7 @@ def write_pages(out: Path, judged: JudgedCaptures, spec: ReferenceProfile, given
 
 def _write_coverage(site: Site, answered: Mapping[Answered, int]) -> None:
     """Write the view of answers by API, version and error code."""
-    counts = [
-        ErrorCodeCount(target="captures", api=api, api_version=version, error_code=code, response_count=count)
-        for (api, version, code), count in answered.items()
-    ]
+    counts = {(*each, "captures"): count for each, count in answered.items()}
     about_groups = sum(descriptor(api).subject in OF_GROUP_COORDINATOR for api, _, _ in answered)
     site.view(_COVERAGE, "answers.html.j2", combination_count=about_groups, heat=heat_tables(counts))
 
@@ -198,7 +195,7 @@ def _conversation(excerpt: Excerpt, *, oracle: str) -> Mapping[str, Json]:
         excerpt: the finding with the exchanges around it.
         oracle: the name of the reference.
     """
-    differences = [shortened(each) for each in _differences(excerpt)]
+    differences = [for_page(each) for each in _differences(excerpt)]
     counts = ", ".join(f"{count} {api}" for api, count in sorted(excerpt.left_out.items()))
     left_out = f"Left out, on other connections and answered without an error: {counts}." if counts else ""
     return lone_conversation_data(

@@ -18,7 +18,7 @@ from harness.report.model.coverage import (
     static_coverage,
 )
 from harness.report.model.phrases import address
-from harness.report.model.run_data import ErrorCodeCount, Run
+from harness.report.model.run_data import Run
 from harness.results.status import ExitCode
 from harness.results.stored_data import ReportError
 from harness.tests.completed_runs import catalogue
@@ -91,17 +91,17 @@ def test_the_json_names_what_is_missing() -> None:
 
 
 def test_error_codes_are_laid_out_by_api_and_version() -> None:
-    count = ErrorCodeCount(target=SCALA, api="Heartbeat", api_version=4, error_code="NONE", response_count=9)
     (table,) = heat_tables(
-        [
-            replace(count, error_code="UNKNOWN_MEMBER_ID", api_version=0, response_count=1),
-            count,
-            replace(count, target=JAVA, response_count=100),
-        ]
+        {
+            ("Heartbeat", 0, "UNKNOWN_MEMBER_ID", SCALA): 1,
+            ("Heartbeat", 4, "NONE", SCALA): 9,
+            ("Heartbeat", 4, "NONE", JAVA): 100,
+        }
     )
-    assert table.error_codes == ("NONE", "UNKNOWN_MEMBER_ID")
-    assert [version for version, _ in table.rows] == [0, 4]
-    oldest, newest = (cells for _, cells in table.rows)
+    _, codes, rows = table
+    assert codes == ["NONE", "UNKNOWN_MEMBER_ID"]
+    assert [version for version, _ in rows] == [0, 4]
+    oldest, newest = (cells for _, cells in rows)
     assert ([cell.answers for cell in oldest], [cell.answers for cell in newest]) == ([0, 1], [109, 0])
     assert ([cell.heat for cell in oldest], [cell.heat for cell in newest]) == ([0, 1], [4, 0])
     assert newest[0].title == f"{SCALA}: 9\n{JAVA}: 100"

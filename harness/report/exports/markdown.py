@@ -21,7 +21,6 @@ from harness.report.model.cause_groups import (
     CauseGroup,
     cause_groups,
     judgements_shown,
-    longest_scenarios,
     losses,
     verdict_line,
 )
@@ -179,7 +178,6 @@ def write_summary(run: Run) -> Path:
         incomplete=banner(run.footer),
         sentence=verdict_line(run),
         losses=losses(run),
-        longest=longest_scenarios(run),
     )
     path = run.directory / "summary.md"
     write_whole(path, fitted(head, blocks, "see the report").encode(errors="backslashreplace").decode())

@@ -4,21 +4,21 @@ The latter are grouped by the cause of their differences: what people read first
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final, TypeVar
 
 from harness.diff.alignment import BROKER_ENDED_WORDS
 from harness.diff.model import Difference, Judgement
 from harness.diff.target_pattern import is_reference
 from harness.report.model.phrases import counted, headline
-from harness.report.model.run_data import Run, TargetSummary
+from harness.report.model.run_data import Run
 from harness.results.client_impact import Effect, effect_of
 from harness.results.client_results import ClientResult
 from harness.results.status import NEEDS_ATTENTION, ResultStatus, status_of
 from harness.trace.events import TARGET_LOST
 from harness.trace.files import RunFolder
-from harness.verdict import Outcome
 
 REMEDY: Final = "Remedy: mend the cause, check that it can be reached, and run again"
 
@@ -98,29 +98,6 @@ def has_verdict(run: Run) -> bool:
     return not others or any(each.target in others and not is_lost(each) for each in run.judgements)
 
 
-_NOT_RUN = frozenset((Outcome.NOT_APPLICABLE, Outcome.HARNESS_ERROR))
-
-
-def longest_scenarios(run: Run) -> Mapping[str, str]:
-    """Return each target's longest conversation in words, by target; none where nothing took any time.
-
-    The time is the broker session's: the reference in process skips what other targets wait for.
-    """
-    found: dict[str, Judgement] = {}
-    for each in run.judgements:
-        if each.outcome not in _NOT_RUN and each.duration_ms > 0:
-            longest = found.setdefault(each.target, each)
-            found[each.target] = max(longest, each, key=lambda one: one.duration_ms)
-    return {each.target: _longest(each, found[each.target]) for each in run.targets if each.target in found}
-
-
-def _longest(summary: TargetSummary, judgement: Judgement) -> str:
-    taken = f"{judgement.scenario_id}, {judgement.duration_ms:.0f} ms"
-    if is_reference(summary.spec):
-        return f"{taken} of virtual time"
-    return taken if summary.drive_ms is None else f"{taken} of {summary.drive_ms:.0f} ms"
-
-
 _EFFECTS: Final = tuple(Effect)
 ItemT = TypeVar("ItemT")
 
@@ -177,6 +154,12 @@ def _rank(group: CauseGroup) -> tuple[int, bool, int, int]:
     worst = _EFFECTS.index(effect_of(group.difference))
     goes_on = group.difference is None or group.difference.actual != BROKER_ENDED_WORDS
     return NEEDS_ATTENTION.index(status_of(group.first)), goes_on, worst, -len(group.judgements)
+
+
+def differences_by_cause(run: Run) -> Sequence[Sequence[Difference]]:
+    """Return the differences of each cause, those of the cause with the most findings first."""
+    found = alike(chain.from_iterable(run.differences.values()), lambda each: each.cause)
+    return sorted(found, key=lambda of: (-sum(not each.is_consequence for each in of), of[0].cause))
 
 
 def judgements_shown(run: Run) -> tuple[Judgement, ...]:

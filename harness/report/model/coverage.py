@@ -5,11 +5,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import ceil, log10
-from typing import Final, NamedTuple
+from operator import itemgetter
+from typing import Final, NamedTuple, TypeAlias
 
 from harness.diff.model import Judgement
 from harness.report.model.phrases import GLYPHS
-from harness.report.model.run_data import ErrorCodeCount, Run
+from harness.report.model.run_data import AnsweredCode, Run
 from harness.results.stored_data import ReportError
 from harness.scenario.script import Script
 from harness.trace.clause import DECIDING, Clause, ClauseStatus
@@ -164,39 +165,26 @@ class HeatCell(NamedTuple):
     """The counts target by target, as a tooltip."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeatTable:
-    """The error codes in all targets' answers to one API, by version."""
-
-    api: str
-    error_codes: tuple[str, ...]
-    rows: tuple[tuple[int, tuple[HeatCell, ...]], ...]
-    """By version, ascending; one cell for each error code."""
+HeatTable: TypeAlias = tuple[str, Sequence[str], Sequence[tuple[int, Sequence[HeatCell]]]]
+"""An API, its error codes, and its versions in ascending order, each with a cell for each code."""
 
 
-def heat_tables(counts: Iterable[ErrorCodeCount]) -> Iterator[HeatTable]:
-    """Yield a table of error codes by version for each API."""
-    found: dict[str, dict[tuple[int, str], list[ErrorCodeCount]]] = {}
-    for each in counts:
-        cells = found.setdefault(each.api, {})
-        cells.setdefault((each.api_version, each.error_code), []).append(each)
-    for api, cells in sorted(found.items()):
-        codes = sorted({code for _, code in cells}, key=lambda code: (code != "NONE", code))
-        versions = sorted({version for version, _ in cells})
-        yield HeatTable(
-            api=api,
-            error_codes=tuple(codes),
-            rows=tuple(
-                (version, tuple(_heat_cell(cells.get((version, code), ())) for code in codes))
-                for version in versions
-            ),
-        )
+def heat_tables(counts: Mapping[AnsweredCode, int]) -> Iterator[HeatTable]:
+    """Yield the error codes in all targets' answers by version, a table for each API."""
+    for api, of_api in groupby(sorted(counts), key=itemgetter(0)):
+        keys = tuple(of_api)
+        codes = sorted({code for _, _, code, _ in keys}, key=lambda code: (code != "NONE", code))
+        rows = []
+        for version in dict.fromkeys(key[1] for key in keys):
+            cells = ({key[3]: counts[key] for key in keys if key[1:3] == (version, code)} for code in codes)
+            rows.append((version, tuple(map(_heat_cell, cells))))
+        yield api, codes, rows
 
 
-def _heat_cell(counts: Sequence[ErrorCodeCount]) -> HeatCell:
-    total = sum(each.response_count for each in counts)
-    reported = sorted(f"{each.target}: {each.response_count}" for each in counts)
-    return HeatCell(total, min(HEAT_MAX, 1 + ceil(log10(total))) if total else 0, "\n".join(reported))
+def _heat_cell(by_target: Mapping[str, int]) -> HeatCell:
+    total = sum(by_target.values())
+    shares = (f"{target}: {count}" for target, count in by_target.items())
+    return HeatCell(total, min(HEAT_MAX, 1 + ceil(log10(total))) if total else 0, "\n".join(shares))
 
 
 def run_coverage(run: Run) -> Coverage:

@@ -64,8 +64,6 @@ _TARGET_COUNTS: Final = (
 )
 _REASON_COUNT_MAX: Final = 40
 """The number of reasons for not being applicable that are listed."""
-THREE_DIGITS_MS: Final = 100
-"""From this value on, durations are shown in whole milliseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,42 +215,6 @@ def reason_grid(run: Run) -> Grid:
     reasons = [each for each in run.judgements if each.outcome == Outcome.NOT_APPLICABLE]
     totals = Counter((each.reason,) for each in reasons).most_common(_REASON_COUNT_MAX)
     return _grid(run, [key for key, _ in totals], Counter(((e.reason,), e.target) for e in reasons))
-
-
-def difference_grid(run: Run) -> Grid:
-    """Return the counts of differences by API and class: findings, followed by `+` their consequences."""
-    counts = Counter(
-        (((each.api or "", each.difference_class), each.target), each.is_consequence)
-        for found in run.differences.values()
-        for each in found
-    )
-    texts = {}
-    for place, _ in counts:
-        findings, more = counts[place, False], counts[place, True]
-        texts[place] = f"{findings or ''} {f'+{more}' if more else ''}".strip()
-    return _grid(run, sorted({key for key, _ in texts}), texts)
-
-
-def latency_grid(run: Run) -> Grid:
-    """Return the answer times by API and version: median and 95th percentile."""
-    texts = {
-        ((each.api, f"v{each.api_version}"), each.target): f"{_ms(each.p50_ms)} · {_ms(each.p95_ms)}"
-        for each in run.steps.latencies
-    }
-    versions = sorted({(each.api, each.api_version) for each in run.steps.latencies})
-    return _grid(run, [(api, f"v{version}") for api, version in versions], texts)
-
-
-def error_code_grid(run: Run) -> Grid:
-    """Return the counts of error codes in targets' answers, for all versions of an API together."""
-    totals: Counter[tuple[tuple[str, str], str]] = Counter()
-    for each in run.steps.error_codes:
-        totals[(each.api, each.error_code), each.target] += each.response_count
-    return _grid(run, sorted({key for key, _ in totals}), totals)
-
-
-def _ms(duration_ms: float) -> str:
-    return f"{duration_ms:.1f}" if duration_ms < THREE_DIGITS_MS else f"{duration_ms:.0f}"
 
 
 ABSENT: Final = "."

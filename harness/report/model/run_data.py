@@ -1,10 +1,8 @@
 """All data that a report shows of one run, read from its record; counts and times among them."""
 
-import json
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final, Self, TypeAlias, TypeVar, cast
@@ -21,6 +19,7 @@ from harness.report.model.phrases import (
     disagreement,
     entry_text,
     repetition,
+    shortened,
     stands_for_reference,
 )
 from harness.results.client_impact import impact_of
@@ -34,9 +33,8 @@ from harness.results.client_results import (
 from harness.results.status import FORESEEABLE, ResultStatus, status_of
 from harness.results.stored_data import AddedProperties, ReportError, added_properties, is_clients_folder
 from harness.scenario.crossings import Crossing
-from harness.spark.rows import LatencyQuantile
 from harness.targets.base.limits import PAGE_BYTES
-from harness.trace.canonical import Json
+from harness.trace.canonical import Json, error_codes_in
 from harness.trace.clause import Clause
 from harness.trace.embedded import canonical_fields, drive_times
 from harness.trace.events import LATE, Event, EventKind, RunFooter, RunHeader, TraceHeader
@@ -44,112 +42,20 @@ from harness.trace.files import RunFolder, attempt_name, read_events, read_recor
 from harness.trace.schema import TraceError
 from harness.verdict import DifferenceClass, Expectation, Outcome
 
-_CODE_WITHIN: Final = re.compile(r'"error_code":"(\w+)"')
-"""Matches error codes in canonical JSON; inside a JSON string the quotation marks would be escaped."""
+AnsweredCode: TypeAlias = tuple[str, int, str, str]
+"""An API, its version, an error code, and the target that answered with it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CauseCount:
-    """Where one cause shows, in whatever scenarios and targets. Grain: cause."""
-
-    cause: str
-    api: str | None
-    difference_class: str
-    targets: tuple[str, ...]
-    scenario_ids: tuple[str, ...]
-    """These two lists are in alphabetical order, without duplicates."""
-    finding_count: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorCodeCount:
-    """How often a target answered with an error code. Grain: target, API, version, code."""
-
-    target: str
-    api: str
-    api_version: int
-    error_code: str
-    """Kafka's name of the code."""
-    response_count: int
-
-
-def cause_counts(differences: Iterable[Difference]) -> tuple[CauseCount, ...]:
-    """Group differences by cause, the causes with the most findings first."""
-    found: dict[tuple[str, str | None, str], list[Difference]] = defaultdict(list)
-    for each in differences:
-        found[each.cause, each.api, each.difference_class].append(each)
-    counts = [
-        CauseCount(
-            cause=cause,
-            api=api,
-            difference_class=difference_class,
-            targets=tuple(sorted({each.target for each in alike})),
-            scenario_ids=tuple(sorted({each.scenario_id for each in alike})),
-            finding_count=sum(not each.is_consequence for each in alike),
-        )
-        for (cause, api, difference_class), alike in found.items()
-    ]
-    return tuple(sorted(counts, key=lambda each: (-each.finding_count, each.cause)))
-
-
-def latency_quantiles(events: Iterable[Event]) -> tuple[LatencyQuantile, ...]:
-    """Compute quantiles of answer times by target, API and version, excluding polls and unknown times."""
-    times: dict[tuple[str, str, int], list[float]] = defaultdict(list)
-    for each in events:
-        if each.kind == EventKind.RESPONSE and each.elapsed_ms is not None and each.api is not None:
-            times[each.target, each.api, each.api_version or 0].append(each.elapsed_ms)
-    return tuple(
-        LatencyQuantile(
-            target=target,
-            api=api,
-            api_version=version,
-            response_count=len(ordered),
-            p50_ms=_quantile(ordered, 0.5),
-            p95_ms=_quantile(ordered, 0.95),
-            p99_ms=_quantile(ordered, 0.99),
-            max_ms=ordered[-1],
-        )
-        for (target, api, version), unordered in times.items()
-        if (ordered := sorted(unordered))
-    )
-
-
-def _quantile(ordered: Sequence[float], share: float) -> float:
-    """Return a quantile, interpolated between the two nearest values as Spark's `percentile` does."""
-    place = (len(ordered) - 1) * share
-    below = int(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
-
-
-def error_code_counts(events: Iterable[Event]) -> tuple[ErrorCodeCount, ...]:
-    """Count error codes by target, API and version."""
-    counts: Counter[tuple[str, str, int, str]] = Counter()
+def error_code_counts(events: Iterable[Event]) -> Counter[AnsweredCode]:
+    """Count error codes: those of whole answers, or else each distinct one within an answer."""
+    counts: Counter[AnsweredCode] = Counter()
     for each in events:
         if each.kind == EventKind.RESPONSE and each.api is not None and each.canonical is not None:
-            for code in _codes(each.canonical):
-                counts[each.target, each.api, each.api_version or 0, code] += 1
-    return tuple(
-        ErrorCodeCount(target=target, api=api, api_version=version, error_code=code, response_count=count)
-        for (target, api, version, code), count in counts.items()
-    )
-
-
-def _codes(canonical: str) -> Iterator[str]:
-    """Yield an answer's own error code, or else each distinct one within it."""
-    try:
-        own = canonical_fields(canonical).get("error_code")
-    except TraceError:
-        own = None
-    if own is None:
-        yield from dict.fromkeys(_CODE_WITHIN.findall(canonical))
-    else:
-        yield own if isinstance(own, str) else json.dumps(own)
-
-
-def request_counts(events: Iterable[Event]) -> Counter[str]:
-    """Count requests by target."""
-    return Counter(each.target for each in events if each.kind == EventKind.REQUEST)
+            fields = canonical_fields(each.canonical)
+            own = fields.get("error_code")
+            for code in (own,) if isinstance(own, str) else dict.fromkeys(error_codes_in(fields)):
+                counts[each.api, each.api_version or 0, code, each.target] += 1
+    return counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,15 +96,6 @@ def summary_of(header: TraceHeader, judgements: Iterable[Judgement], drive_ms: f
         scenario_count=len(theirs),
         flaky=sum(status_of(each) is ResultStatus.FLAKY for each in theirs),
     )
-
-
-def _summaries(
-    folder: RunFolder, judgements: Sequence[Judgement], footer: RunFooter | None
-) -> Iterator[TargetSummary]:
-    """Yield the summaries of a run's targets; of several brokers, the first represents the target."""
-    drive_ms = {} if footer is None else drive_times(footer)
-    for target in folder.targets():
-        yield summary_of(folder.read_headers(target)[0], judgements, drive_ms.get(target))
 
 
 def client_columns(run: ClientsRun) -> tuple[TargetSummary, ...]:
@@ -250,32 +147,18 @@ class StepTable:
             for target, rows in self._aligned(scenario_id)
         }
 
-    def of_target(self, target: str) -> Mapping[str, Sequence[Event]]:
-        """Return a target's events of the attempts that results come from, by scenario id."""
-        self.read_all()
-        assert self._traces is not None
-        return {scenario_id: self.ruling(target, scenario_id) for scenario_id in self._traces[target]}
-
     def events(self) -> Iterator[Event]:
         """Yield the events of the attempts that results come from."""
+        self.read_all()
+        assert self._traces is not None
         for target in self._folder.targets():
-            for events in self.of_target(target).values():
-                yield from events
+            for scenario_id in self._traces[target]:
+                yield from self.ruling(target, scenario_id)
 
     @cached_property
-    def latencies(self) -> tuple[LatencyQuantile, ...]:
-        """The answer times by target, API and version."""
-        return latency_quantiles(self.events())
-
-    @cached_property
-    def error_codes(self) -> tuple[ErrorCodeCount, ...]:
-        """The number of error codes by target, API and version."""
+    def error_codes(self) -> Mapping[AnsweredCode, int]:
+        """How often which error codes came."""
         return error_code_counts(self.events())
-
-    @cached_property
-    def requests(self) -> Mapping[str, int]:
-        """The number of requests by target."""
-        return request_counts(self.events())
 
     def _aligned(self, scenario_id: str) -> Iterator[tuple[str, Sequence[AlignedEvents]]]:
         """Yield each target with its events beside its oracle's; without those on whose side nothing is."""
@@ -323,7 +206,7 @@ _TEXT_MAX: Final = 1 << 14
 """The number of characters that a finding shows of an expected or actual value."""
 
 
-DifferenceT = TypeVar("DifferenceT", bound=Difference)
+PlacedT = TypeVar("PlacedT", Difference, Attempt)
 
 
 class PageLimit:
@@ -353,13 +236,10 @@ def _without_payloads(event: Event | None, size: int) -> Event | None:
     return replace(event, raw=None, fields=None, canonical=None, note=note)
 
 
-def shortened(difference: DifferenceT) -> DifferenceT:
+def for_page(difference: Difference) -> Difference:
     """Return a difference with both values short enough for a page."""
-    return replace(difference, expected=_short(difference.expected), actual=_short(difference.actual))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _TEXT_MAX else f"{text[:_TEXT_MAX]}… ({len(text)} characters)"
+    expected, actual = (shortened(each, _TEXT_MAX) for each in (difference.expected, difference.actual))
+    return replace(difference, expected=expected, actual=actual)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -383,6 +263,9 @@ class ScriptPage:
     steps: tuple[ScriptStep, ...]
 
 
+_SCRIPTS: Final = TypeAdapter(dict[str, ScriptPage])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One judged run."""
@@ -390,21 +273,21 @@ class Run:
     directory: Path
     header: RunHeader
     footer: RunFooter | None
-    targets: tuple[TargetSummary, ...]
+    targets: tuple[TargetSummary, ...] = ()
     """References first, then the others in the order in which they were named."""
-    judgements: tuple[Judgement, ...]
+    judgements: tuple[Judgement, ...] = ()
     """By scenario id, then in the order of targets."""
-    differences: Mapping[tuple[str, str], tuple[Difference, ...]]
+    differences: Mapping[tuple[str, str], tuple[Difference, ...]] = field(default_factory=dict)
     """By target and scenario id; the finding first."""
-    attempts: Mapping[tuple[str, str], tuple[Attempt, ...]]
+    attempts: Mapping[tuple[str, str], tuple[Attempt, ...]] = field(default_factory=dict)
     """By target and scenario id, for what was run more than once; in the order of running."""
-    scripts: Mapping[str, ScriptPage]
-    sources: Mapping[str, Json]
+    scripts: Mapping[str, ScriptPage] = field(default_factory=dict)
+    sources: Mapping[str, Json] = field(default_factory=dict)
     """The scripts themselves, as stored in the run."""
     steps: StepTable
-    by_target: Mapping[str, TargetSummary]
-    added: AddedProperties
-    clients: ClientsRun | None
+    by_target: Mapping[str, TargetSummary] = field(default_factory=dict)
+    added: AddedProperties = field(default_factory=dict)
+    clients: ClientsRun | None = None
     """The results of client scripts, if the run has any."""
 
     @classmethod
@@ -415,32 +298,43 @@ class Run:
         """
         if is_clients_folder(run_dir):
             return cls._of_clients(load_clients(run_dir))
-        header, footer, scripts, sources = read_files(run_dir)
         folder = RunFolder(run_dir)
         try:
+            sources = cast("Mapping[str, Json]", folder.read_scripts())
+            scripts = _SCRIPTS.validate_python(sources)
+            header, footer = folder.read_run(), folder.read_footer()
             judgements = read_records(Judgement, folder.judgements)
             differences = read_records(Difference, folder.differences)
             attempts = read_records(Attempt, folder.attempts) if folder.attempts.is_file() else ()
-            found = list(_summaries(folder, judgements, footer))
+            drive_ms = {} if footer is None else drive_times(footer)
+            # Of several brokers, the first represents the target.
+            found = [
+                summary_of(folder.read_headers(target)[0], judgements, drive_ms.get(target))
+                for target in folder.targets()
+            ]
         except TraceError as error:
-            raise ReportError(f"{run_dir} cannot be summarised: {error}") from error
-        targets = in_order_of_targets(found, header)
-        position = {summary.target: index for index, summary in enumerate(targets)}
+            raise ReportError(f"{run_dir} cannot be made a report of: {error}") from error
+        except ValidationError as error:
+            raise ReportError(f"{folder.scripts_json} contains no scripts: {error}") from error
+        named = {target: index for index, target in enumerate(header.targets)}
+        measures = _references(found)
+        found.sort(key=lambda each: (each.target not in measures, named.get(each.target, len(named))))
+        position = {summary.target: index for index, summary in enumerate(found)}
         clients = clients_folder(run_dir)
         return cls(
             directory=run_dir,
             header=header,
             footer=footer,
-            targets=targets,
+            targets=tuple(found),
             judgements=tuple(
                 sorted(judgements, key=lambda each: (each.scenario_id, position.get(each.target, -1)))
             ),
-            differences=by_place(differences),
-            attempts=grouped_attempts(attempts),
+            differences=_by_place(map(for_page, sorted(differences, key=lambda each: each.ordinal))),
+            attempts=_by_place(sorted(attempts, key=lambda each: each.attempt)),
             scripts=scripts,
             sources=sources,
             steps=StepTable(folder, judgements),
-            by_target={summary.target: summary for summary in targets},
+            by_target={summary.target: summary for summary in found},
             added=added_properties(folder, sources),
             clients=None if clients is None else load_clients(clients),
         )
@@ -451,15 +345,7 @@ class Run:
             directory=clients.folder,
             header=clients.header,
             footer=clients.footer,
-            targets=(),
-            judgements=(),
-            differences={},
-            attempts={},
-            scripts={},
-            sources={},
             steps=StepTable(clients.files, ()),
-            by_target={},
-            added={},
             clients=clients,
         )
 
@@ -468,11 +354,6 @@ class Run:
         """Which files of the record cannot be read, in a sentence; empty if none was found yet."""
         found = "; ".join(self.steps.damage.values())
         return f"{found}. Its conversations are not shown, all else is." if found else ""
-
-    @property
-    def causes(self) -> tuple[CauseCount, ...]:
-        """The causes of the differences, those with the most findings first."""
-        return cause_counts(each for found in self.differences.values() for each in found)
 
     @property
     def clauses(self) -> Mapping[str, Clause]:
@@ -576,36 +457,6 @@ def times_in(rows: Iterable[AlignedEvents], difference: Difference) -> Times | N
     )
 
 
-_SCRIPTS: Final = TypeAdapter(dict[str, ScriptPage])
-
-
-def read_files(
-    run_dir: Path,
-) -> tuple[RunHeader, RunFooter | None, dict[str, ScriptPage], Mapping[str, Json]]:
-    """Read the run's header, footer and scripts."""
-    folder = RunFolder(run_dir)
-    try:
-        sources = cast("Mapping[str, Json]", folder.read_scripts())
-        return folder.read_run(), folder.read_footer(), _SCRIPTS.validate_python(sources), sources
-    except TraceError as error:
-        raise ReportError(f"{run_dir} cannot be made a report of: {error}") from error
-    except ValidationError as error:
-        raise ReportError(f"{folder.scripts_json} contains no scripts: {error}") from error
-
-
-def in_order_of_targets(summaries: Iterable[TargetSummary], header: RunHeader) -> tuple[TargetSummary, ...]:
-    """Return references first, then the others as they were named."""
-    named = {target: index for index, target in enumerate(header.targets)}
-    found = tuple(summaries)
-    measures = _references(found)
-    return tuple(
-        sorted(
-            found,
-            key=lambda each: (each.target not in measures, named.get(each.target, len(named)), each.target),
-        )
-    )
-
-
 def _references(summaries: Iterable[TargetSummary]) -> frozenset[str]:
     """Return the targets that others are compared with, and references without an oracle."""
     found = tuple(summaries)
@@ -614,19 +465,9 @@ def _references(summaries: Iterable[TargetSummary]) -> frozenset[str]:
     return frozenset(measures | alone)
 
 
-def by_place(
-    differences: Iterable[Difference],
-) -> dict[tuple[str, str], tuple[Difference, ...]]:
-    """Group differences by target and scenario id, with the finding first in each group."""
-    places: dict[tuple[str, str], list[Difference]] = defaultdict(list)
-    for difference in sorted(differences, key=lambda each: each.ordinal):
-        places[difference.target, difference.scenario_id].append(shortened(difference))
-    return {place: tuple(found) for place, found in places.items()}
-
-
-def grouped_attempts(attempts: Iterable[Attempt]) -> dict[tuple[str, str], tuple[Attempt, ...]]:
-    """Return attempts in their order, by target and scenario."""
-    places: dict[tuple[str, str], list[Attempt]] = defaultdict(list)
-    for each in sorted(attempts, key=lambda each: each.attempt):
+def _by_place(found: Iterable[PlacedT]) -> dict[tuple[str, str], tuple[PlacedT, ...]]:
+    """Group differences or attempts by target and scenario id."""
+    places: dict[tuple[str, str], list[PlacedT]] = defaultdict(list)
+    for each in found:
         places[each.target, each.scenario_id].append(each)
-    return {place: tuple(found) for place, found in places.items()}
+    return {place: tuple(members) for place, members in places.items()}

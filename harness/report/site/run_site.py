@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.diff.model import Judgement
-from harness.report.model.cause_groups import cause_groups, losses, verdict_line
+from harness.report.model.cause_groups import cause_groups, differences_by_cause, losses, verdict_line
 from harness.report.model.changes import by_scenario, how_much, versions
 from harness.report.model.clients import client_steps, reference_of
 from harness.report.model.comparison import Comparison
@@ -18,10 +18,7 @@ from harness.report.model.coverage import heat_tables, run_coverage
 from harness.report.model.gate_data import read_decision
 from harness.report.model.matrix import (
     area_grid,
-    difference_grid,
-    error_code_grid,
     laid_out,
-    latency_grid,
     neighbours,
     reason_grid,
     shows_references,
@@ -54,6 +51,7 @@ from harness.results.status import (
 from harness.results.stored_data import is_clients_folder
 from harness.spark.master import LOCAL_MASTER, why_no_spark
 from harness.trace.canonical import Json
+from harness.trace.events import EventKind
 from harness.verdict import Outcome
 
 CAUSE_COUNT_MAX: Final = 100
@@ -236,7 +234,7 @@ def _run_with(run: Run, judgements: Iterable[Judgement]) -> Mapping[str, str]:
 
 
 def _index(run: Run) -> dict[str, object]:
-    causes = run.causes
+    causes = differences_by_cause(run)
     return {
         "run": run,
         "headline": verdict_line(run),
@@ -247,16 +245,13 @@ def _index(run: Run) -> dict[str, object]:
         "shows_references": shows_references(run),
         "target_counts": target_counts(run),
         "took_s": _took_s(run),
-        "requests": run.steps.requests,
+        "requests": Counter(each.target for each in run.steps.events() if each.kind == EventKind.REQUEST),
         "outcome_counts": Counter(each.outcome for each in run.judgements),
         "expectation_counts": Counter(mark(each) for each in run.judgements),
         "areas": area_grid(run),
         "not_applicable": reason_grid(run),
-        "differences": difference_grid(run),
         "causes": causes[:CAUSE_COUNT_MAX],
         "cause_count": len(causes),
-        "latencies": latency_grid(run),
-        "error_codes": error_code_grid(run),
     }
 
 

@@ -15,9 +15,10 @@ from harness.report.model.conversation import (
     lone_conversation_data,
     steps_of,
 )
+from harness.report.model.coverage import HeatTable, heat_tables
 from harness.report.model.phrases import slug
+from harness.report.model.run_data import AnsweredCode
 from harness.report.site.pages import NavItem, Site, banner
-from harness.results.replay_results import ReplayFinding, read_findings
 from harness.trace.canonical import Json
 from harness.trace.events import Event, EventKind, TraceHeader
 from harness.trace.files import RunFolder, read_events, read_records
@@ -51,17 +52,6 @@ class Connection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """How often a version of an API was answered with an error code."""
-
-    api: str
-    api_version: int
-    error_code: str
-    count: int
-    clients: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TappedTarget:
     """What a tap recorded of one target."""
 
@@ -69,9 +59,7 @@ class TappedTarget:
     event_count: int
     request_count: int
     connections: tuple[Connection, ...]
-    said: tuple[Said, ...]
-    replays: tuple[ReplayFinding, ...]
-    """Answers in which the reference differs, if the requests were replayed to it."""
+    heat: tuple[HeatTable, ...]
 
 
 def tap_site(folder: RunFolder) -> Path:
@@ -116,8 +104,7 @@ def _target(folder: RunFolder, name: str, violations: Iterable[Violation], site:
         event_count=len(events),
         request_count=sum(each.kind == EventKind.REQUEST for each in events),
         connections=tuple(connections),
-        said=_said(events),
-        replays=read_findings(folder.events(name).parent),
+        heat=tuple(heat_tables(_answers(events))),
     )
 
 
@@ -170,24 +157,11 @@ def _conversation(connection: Connection, events: Iterable[Event]) -> Json:
     )
 
 
-def _said(events: Iterable[Event]) -> tuple[Said, ...]:
-    """Return the counts of answers by API, version and error code, with the clients that received them."""
-    counts: Counter[tuple[str, int, str]] = Counter()
-    reported: dict[tuple[str, int, str], dict[str, None]] = defaultdict(dict)
-    for event in events:
-        if event.kind == EventKind.RESPONSE and event.api is not None and event.api_version is not None:
-            key = (event.api, event.api_version, _code(event))
-            counts[key] += 1
-            reported[key][event.actor or ""] = None
-    return tuple(
-        Said(
-            api=api,
-            api_version=version,
-            error_code=code,
-            count=count,
-            clients=", ".join(reported[api, version, code]),
-        )
-        for (api, version, code), count in sorted(counts.items())
+def _answers(events: Iterable[Event]) -> Mapping[AnsweredCode, int]:
+    return Counter(
+        (each.api, each.api_version, _code(each), each.actor or "an unknown client")
+        for each in events
+        if each.kind == EventKind.RESPONSE and each.api is not None and each.api_version is not None
     )
 
 

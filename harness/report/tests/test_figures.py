@@ -1,40 +1,43 @@
-"""The counts and times of a run."""
+"""The counts and causes of a run."""
 
 from dataclasses import replace
+from pathlib import Path
 
-import pytest
-
-from harness.report.model.run_data import (
-    cause_counts,
-    error_code_counts,
-    latency_quantiles,
-)
-from harness.tests.made_events import ANSWER, DIFFERENCE
+from harness.diff.alignment import BROKER_ENDED_WORDS
+from harness.report.model.cause_groups import cause_groups, differences_by_cause
+from harness.report.model.run_data import Run, error_code_counts
+from harness.tests.made_events import ANSWER
+from harness.tests.report_run import JAVA, SCALA, difference, judgement, small_run
 from harness.trace.events import EventKind
 
-FOUND = (
-    DIFFERENCE,
-    replace(DIFFERENCE, ordinal=1, is_consequence=True, target="kafka-4.3.1"),
-    replace(DIFFERENCE, scenario_id="b"),
-    replace(DIFFERENCE, api=None, api_version=None, difference_class="liveness", cause="c2"),
-)
+
+def test_the_differences_of_a_cause_are_together_and_the_most_frequent_cause_is_first(
+    tmp_path: Path,
+) -> None:
+    made = small_run()
+    for place in ("a/b/c", "a/b/d"):
+        found = difference(place, SCALA, cause="often", field="f")
+        made.add(judgement(place, SCALA, "diverges"), (), found)
+    follows = difference("a/b/c", JAVA, cause="often", ordinal=1, is_consequence=True)
+    made.add(judgement("a/b/c", JAVA, "diverges"), (), difference("a/b/c", JAVA, cause="once"), follows)
+    causes = differences_by_cause(Run.load(made.write(tmp_path)))
+
+    often = next(each for each in causes if each[0].cause == "often")
+    once = next(each for each in causes if each[0].cause == "once")
+    assert {(each.target, each.scenario_id) for each in often} == {
+        (SCALA, "a/b/c"), (SCALA, "a/b/d"), (JAVA, "a/b/c")
+    }  # fmt: skip
+    assert causes.index(often) < causes.index(once)
 
 
-def test_a_cause_has_its_targets_and_scenarios_and_the_frequent_one_is_first() -> None:
-    one, other = cause_counts(FOUND)
-    assert (one.targets, one.scenario_ids) == (
-        ("kafka-3.9.2", "kafka-4.3.1"),
-        ("b", "classic/heartbeat/works"),
-    )
-    assert (one.cause, one.finding_count, other.cause) == ("c1", 2, "c2")
+def test_what_ended_a_broker_comes_first(tmp_path: Path) -> None:
+    made = small_run()
+    ended = difference("z/killer", SCALA, field=None, actual=BROKER_ENDED_WORDS, cause="the broker ended")
+    made.add(judgement("z/killer", SCALA, "diverges"), (), ended)
+    (first, *others) = cause_groups(Run.load(made.write(tmp_path)))
 
-
-def test_latencies_are_of_answers_and_not_of_polls() -> None:
-    answers = [replace(ANSWER, sequence=i, elapsed_ms=float(i)) for i in range(1, 101)]
-    poll = replace(ANSWER, sequence=101, kind=EventKind.POLL.value, elapsed_ms=9000.0)
-    (row,) = latency_quantiles([*answers, poll, replace(ANSWER, sequence=102, elapsed_ms=None)])
-    assert (row.response_count, row.max_ms) == (100, 100.0)
-    assert (row.p50_ms, row.p95_ms, row.p99_ms) == pytest.approx((50.5, 95.05, 99.01))
+    assert first.first.scenario_id == "z/killer"
+    assert others
 
 
 def test_error_codes_are_those_at_top_level_or_else_each_of_those_within() -> None:
@@ -47,8 +50,8 @@ def test_error_codes_are_those_at_top_level_or_else_each_of_those_within() -> No
         replace(ANSWER, sequence=3, api="OffsetCommit", canonical=nested),
         replace(ANSWER, sequence=4, kind=EventKind.POLL.value),
     ]
-    assert {(each.error_code, each.response_count) for each in error_code_counts(events)} == {
-        ("FENCED_INSTANCE_ID", 1),
-        ("NONE", 2),
-        ("UNKNOWN_TOPIC_OR_PARTITION", 1),
+    assert {code: count for (_, _, code, _), count in error_code_counts(events).items()} == {
+        "FENCED_INSTANCE_ID": 1,
+        "NONE": 2,
+        "UNKNOWN_TOPIC_OR_PARTITION": 1,
     }

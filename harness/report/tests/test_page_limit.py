@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.diff.alignment import AlignedEvents
-from harness.report.model.run_data import PageLimit, shortened
+from harness.report.model.run_data import PageLimit, for_page
 from harness.targets.base.limits import PAGE_BYTES
 from harness.tests.made_events import ANSWER
 from harness.tests.report_run import difference
@@ -28,6 +28,6 @@ def test_what_has_no_room_is_left_out_and_what_is_smaller_still_shown(
 
 
 def test_a_finding_shows_the_beginning_of_what_is_long() -> None:
-    found = shortened(difference("a/b", "kafka", actual="x" * 1_000_000))
+    found = for_page(difference("a/b", "kafka", actual="x" * 1_000_000))
     assert found.actual.endswith("… (1000000 characters)")
     assert len(found.actual) < 20_000
