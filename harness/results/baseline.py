@@ -1,16 +1,15 @@
 """The earlier run that a run was compared with: its identity, and the results that differ between the two."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import Field, TypeAdapter
 
 from harness.diff.model import GOOD, Judgement
-from harness.results.stored_data import ReportError
+from harness.results.stored_data import StoredData, read_whole
 from harness.trace.files import RunFolder, write_whole
-from harness.trace.plain_files import read_plain
 from harness.verdict import Delta
 
 FILE_NAME: Final = "baseline.json"
@@ -20,10 +19,8 @@ ResultKey = tuple[str, str]
 """Target and scenario id."""
 
 
-class BaselineResult(BaseModel):
+class BaselineResult(StoredData):
     """One result that changed since the baseline, or that differs from its oracle in both runs."""
-
-    model_config = ConfigDict(frozen=True)
 
     scenario_id: str
     target: str
@@ -39,15 +36,13 @@ class BaselineResult(BaseModel):
     """How a gate weighed the result; empty if no gate decided."""
 
 
-class BaselineData(BaseModel):
+class BaselineData(StoredData):
     """A baseline, and the comparison of a run with it."""
-
-    model_config = ConfigDict(frozen=True)
 
     run_id: str
     named_by: str
     """The option or the file that named the baseline."""
-    pairs: dict[str, str] = {}
+    pairs: Mapping[str, str] = Field(default_factory=dict)
     """Target of this run to the baseline's target that it was compared with, where their names differ."""
     results: tuple[BaselineResult, ...]
 
@@ -67,40 +62,30 @@ def results_against(
         weights: how a gate weighed the results, if a gate decided.
     """
     earlier = {(each.target, each.scenario_id): each for each in before}
-    reported = weights or {}
-    here = (each for each in judgements if _is_reported(each))
-    return tuple(_results(here, removed, earlier, reported))
-
-
-def _is_reported(judgement: Judgement) -> bool:
-    if judgement.delta == Delta.NO_BASELINE:
-        return False
-    return judgement.delta != Delta.SAME or judgement.outcome not in GOOD
-
-
-def _results(
-    here: Iterable[Judgement],
-    removed: Iterable[Judgement],
-    earlier: Mapping[ResultKey, Judgement],
-    weights: Mapping[ResultKey, str],
-) -> Iterator[BaselineResult]:
     pairs: list[tuple[Judgement | None, Judgement | None]] = [
-        *((each, earlier.get((each.target, each.scenario_id))) for each in here),
-        *((None, each) for each in removed),
+        (each, earlier.get((each.target, each.scenario_id)))
+        for each in judgements
+        if each.delta != Delta.NO_BASELINE and (each.delta != Delta.SAME or each.outcome not in GOOD)
     ]
-    for now, prior in pairs:
-        known = now or prior
-        assert known is not None, "one of the runs has it"
-        yield BaselineResult(
-            scenario_id=known.scenario_id,
-            target=known.target,
-            delta=now.delta if now else Delta.REMOVED,
-            outcome=now.outcome if now else None,
-            signature=now.signature if now else None,
-            prior_outcome=prior.outcome if prior else None,
-            prior_signature=prior.signature if prior else None,
-            weight=weights.get((known.target, known.scenario_id), ""),
-        )
+    pairs += [(None, each) for each in removed]
+    return tuple(_paired(now, prior, weights or {}) for now, prior in pairs)
+
+
+def _paired(
+    now: Judgement | None, prior: Judgement | None, weights: Mapping[ResultKey, str]
+) -> BaselineResult:
+    known = now or prior
+    assert known is not None, "one of the runs has it"
+    return BaselineResult(
+        scenario_id=known.scenario_id,
+        target=known.target,
+        delta=now.delta if now else Delta.REMOVED,
+        outcome=now.outcome if now else None,
+        signature=now.signature if now else None,
+        prior_outcome=prior.outcome if prior else None,
+        prior_signature=prior.signature if prior else None,
+        weight=weights.get((known.target, known.scenario_id), ""),
+    )
 
 
 def keep_baseline(folder: Path, baseline: BaselineData | None) -> None:
@@ -116,12 +101,7 @@ def kept_baseline(folder: Path) -> BaselineData | None:
     """Return the baseline that a run's judgements were made with; None if there was none.
 
     Raises:
-        ReportError: the file is damaged.
+        TraceError: the file is damaged.
     """
     path = RunFolder(folder).record / FILE_NAME
-    if not path.is_file():
-        return None
-    try:
-        return BaselineData.model_validate_json(read_plain(path))
-    except ValidationError as error:
-        raise ReportError(f"{path} tells no baseline: {error}") from error
+    return read_whole(TypeAdapter(BaselineData), path) if path.is_file() else None

@@ -6,7 +6,6 @@ scenarios, with what only clients have; a target with a library has a name of it
 """
 
 import json
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import date
@@ -22,7 +21,7 @@ from harness.diff.judge import TargetInfo
 from harness.diff.model import GOOD, Attempt, Judgement, compared_with
 from harness.invariants import AtFault, Violation
 from harness.invariants.stored import VIOLATIONS
-from harness.results.replay_results import ReplayFinding, read_counts, read_findings
+from harness.results.replay_results import ReplayFinding, read_counts
 from harness.results.status import ENDED_COMPLETE, ExitCode, ResultStatus, exit_code, status_of, worst
 from harness.results.stored_data import ReportError, StoredData, read_lines, read_whole
 from harness.spark.rows import OF_LIBRARY, BrokerHeader
@@ -199,7 +198,8 @@ class ClientResult(Judgement):
 
     def summed_up(self) -> Self:
         """Return the result with what a judgement says of all its departures."""
-        said = _reason_of(self)
+        place, says = ("", self.because) if self.is_lost else first_remark(self)
+        said = ": ".join(filter(None, (place, says)))
         coordinators = sum(each.party == AtFault.COORDINATOR for each in self.violations)
         return replace(
             self,
@@ -319,7 +319,6 @@ def load_clients(folder: Path) -> ClientsRun:
     unknown = sorted({each.spec for each in results} - records.keys())
     if unknown:
         raise ReportError(f"{judged} names {unknown[0]}, of which the run has no folder")
-    replays = _replays(files, records)
     return ClientsRun(
         files=files,
         header=header,
@@ -328,18 +327,17 @@ def load_clients(folder: Path) -> ClientsRun:
         scripts={each.id: each for each in planned.scripts},
         targets=tuple(records[spec] for spec in dict.fromkeys(each.spec for each in results)),
         references=records,
-        results=tuple(
-            sorted(
-                (_with_replays(each, replays.get(each.place, ())) for each in results),
-                key=lambda each: (each.scenario_id, each.library),
-            )
-        ),
+        results=tuple(sorted(results, key=lambda each: (each.scenario_id, each.library))),
         outcomes={
             (record.name, each.script_id, each.library): each
             for record in records.values()
             for each in read_outcomes(files, record.name)
         },
-        replayed=_replayed(files, records),
+        replayed={
+            (record.name, *each.conversation.rsplit("/", 1)): each.reported
+            for record in records.values()
+            for each in read_counts(files.of_target(record.name))
+        },
     )
 
 
@@ -382,52 +380,16 @@ def write_results(files: ClientsFiles, results: Sequence[ClientResult]) -> None:
 _RESULTS: Final = TypeAdapter(tuple[ClientResult, ...])
 
 
-def _replays(
-    files: ClientsFiles, records: Mapping[str, TraceHeader]
-) -> Mapping[ClientResultKey, list[ReplayFinding]]:
-    found: dict[ClientResultKey, list[ReplayFinding]] = defaultdict(list)
-    for record in records.values():
-        for each in read_findings(files.of_target(record.name)):
-            found[_place_of(record.name, each.conversation)].append(each)
-    return found
-
-
-def _with_replays(result: ClientResult, found: Sequence[ReplayFinding]) -> ClientResult:
-    """Return a result with the findings of a replay that was made after the result was judged."""
-    if result.replays or not found:
-        return result
-    count = result.difference_count + len(found)
-    return replace(result, replays=tuple(found), difference_count=count)
-
-
-def _replayed(files: ClientsFiles, records: Mapping[str, TraceHeader]) -> Mapping[ClientResultKey, str]:
-    return {
-        _place_of(record.name, each.conversation): each.reported
-        for record in records.values()
-        for each in read_counts(files.of_target(record.name))
-    }
-
-
-def _place_of(target: str, conversation: str) -> ClientResultKey:
-    script_id, _, library = conversation.rpartition("/")
-    return target, script_id, library
-
-
 _IN_TIME: Final = "in time"
 
 
 def fact_texts(facts: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     """Return facts in words, by name, without those that only say that nothing is wrong."""
-    return tuple(_reported(facts))
-
-
-def _reported(facts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    for name, fact in facts.items():
-        if name == _IN_TIME:
-            if fact is not True:
-                yield name, "no"
-        elif fact not in ([], {}):
-            yield name, phrase(fact)
+    return tuple(
+        (name, "no" if name == _IN_TIME else phrase(fact))
+        for name, fact in facts.items()
+        if (fact is not True if name == _IN_TIME else fact not in ([], {}))
+    )
 
 
 _DIGITS: Final = 12
@@ -506,10 +468,7 @@ def _signature_of(result: ClientResult) -> str | None:
     The hash leaves out what varies by chance: an event's number in its conversation, and the observed values.
     """
     departure = _departure(result) if result.outcome in _DEPARTED else None
-    if departure is None:
-        return None
-    parts = json.dumps([result.scenario_id, result.library, *departure], ensure_ascii=False)
-    return sha256(parts.encode(errors="replace")).hexdigest()[:_DIGITS]
+    return departure and _digest([result.scenario_id, result.library, *departure])
 
 
 def _departure(result: ClientResult) -> tuple[object, ...] | None:
@@ -524,12 +483,6 @@ def _departure(result: ClientResult) -> tuple[object, ...] | None:
         found = result.replays[0]
         return ("replay", found.api, found.api_version, found.field)
     return None
-
-
-def _reason_of(result: ClientResult) -> str:
-    """Return the reason of a result in one line; empty if there is nothing to report."""
-    place, says = ("", result.because) if result.is_lost else first_remark(result)
-    return ": ".join(part for part in (place, says) if part)
 
 
 def first_remark(result: ClientResult) -> tuple[str, str]:
@@ -569,8 +522,12 @@ def archived_clients(folder: RunFolder) -> tuple[Sequence[BrokerHeader], Sequenc
     if found is None:
         return (), ()
     run_id, run = folder.read_run().run_id, load_clients(found)
-    judgements = [_as_of(each, run_id) for each in run.results]
-    scripts = [_said_by(each) for _, each in sorted(run.scripts.items())]
+    names = [each.name for each in fields(Judgement)]
+    judgements = [
+        Judgement(**{name: getattr(each, name) for name in names} | {"run_id": run_id})
+        for each in run.results
+    ]
+    scripts = [[each.id, *[step.text for step in each.steps]] for _, each in sorted(run.scripts.items())]
     headers = [
         BrokerHeader(
             **asdict(record)
@@ -582,16 +539,6 @@ def archived_clients(folder: RunFolder) -> tuple[Sequence[BrokerHeader], Sequenc
         if (name := column_name(record.name, library)) in {each.target for each in judgements}
     ]
     return headers, judgements
-
-
-def _as_of(result: ClientResult, run_id: str) -> Judgement:
-    """Return what a result has in common with those of scenarios."""
-    common = {each.name: getattr(result, each.name) for each in fields(Judgement)}
-    return Judgement(**common | {"run_id": run_id})
-
-
-def _said_by(script: ClientScriptData) -> Sequence[object]:
-    return [script.id, *[step.text for step in script.steps]]
 
 
 def _digest(parts: Sequence[object]) -> str:

@@ -1,7 +1,6 @@
 """A folder of client scripts made up for the reports' tests: files as a run leaves them, and no process."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,11 @@ from harness.results.client_results import (
     ScriptOutcome,
     write_results,
 )
-from harness.results.replay_results import FINDINGS, ReplayFinding
+from harness.results.replay_results import ReplayFinding
 from harness.tap.run import run_header
 from harness.tests.made_events import HEADER
 from harness.trace.events import RunFooter, RunKind
-from harness.trace.files import append_line, write_records, write_whole
+from harness.trace.files import append_line, write_whole
 from harness.verdict import Outcome
 
 EAGER, STATIC = "clients/rebalance/eager", "clients/static/crashes-and-returns"
@@ -92,7 +91,6 @@ class MadeUpClients:
         ]
     )
     seen: Fact = "ana: orders-0"
-    replay: Sequence[ReplayFinding] = ()
     command: str = f"kafka-conformance clients --target {KAFKA}"
     ended: str = "complete"
     libraries: dict[str, str] = field(default_factory=lambda: {PYTHON: "3.0.12", LIBRDKAFKA: "2.16.1"})
@@ -141,8 +139,6 @@ class MadeUpClients:
         files.write_headers(name, [header])
         for each in self.judgements:
             append_line(files.outcomes(name), json.dumps(self._outcome(each)))
-        if name == KAFKA_NAME:
-            write_records(files.of_target(name) / FINDINGS, self.replay)
 
     def _outcome(self, judged: ClientResult) -> dict[str, object]:
         seen = [

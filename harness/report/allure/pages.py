@@ -18,11 +18,10 @@ import shutil
 import subprocess
 from base64 import b64decode, b64encode
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
-from functools import partial
 from hashlib import md5, sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -45,7 +44,7 @@ from harness.report.model.phrases import (
 from harness.report.model.run_data import Run
 from harness.report.site.pages import banner
 from harness.results.client_impact import audience
-from harness.results.client_results import ClientResult, ClientsRun, first_remark
+from harness.results.client_results import ClientResult, first_remark
 from harness.results.status import RED, ResultStatus, shown, status_of
 from harness.targets.base.interface import TargetError
 from harness.targets.jars.cache import cache_directory, made_at
@@ -124,12 +123,12 @@ def conforms(judgement: Judgement) -> bool:
     return how in (ResultStatus.PASSED, ResultStatus.SKIPPED) and not is_lenient
 
 
-def message(judgement: Judgement, difference_class: str | None, cause: str) -> str:
+def message(judgement: Judgement, finding: Difference | None) -> str:
     """Return the line that Allure groups results by and assigns categories by; empty if it conforms."""
-    how = status_of(judgement)
+    how, cause = status_of(judgement), finding.cause if finding else judgement.reason
     if how is ResultStatus.PASSED:
         return f"{_LENIENT}: {cause}" if judgement.outcome == Outcome.LENIENT else ""
-    kind = f"[{difference_class}] " if how is ResultStatus.FAILED and difference_class else ""
+    kind = f"[{finding.difference_class}] " if how is ResultStatus.FAILED and finding else ""
     return f"{kind}{how.value}: {cause}"
 
 
@@ -160,17 +159,6 @@ _DIFFERENCES_MAX: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Details:
-    """What only a result of its own shows."""
-
-    repetition: str
-    cause: str
-    steps: Sequence[Result]
-    difference_class: str | None = None
-    trace: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """A judgement with what Allure groups it by."""
 
@@ -180,7 +168,6 @@ class Entry:
     apis: tuple[str, ...]
     """The APIs that its claim is about."""
     severity: str
-    details: Callable[[], _Details]
 
     @property
     def folder(self) -> str:
@@ -191,44 +178,24 @@ class Entry:
 def listed(run: Run) -> tuple[Entry, ...]:
     """Return the results that Allure gets."""
     clauses = run.clauses
-    return tuple(
-        _of_client(run, each) if isinstance(each, ClientResult) else _of_scenario(run, each, clauses)
-        for each in judgements_shown(run)
-    )
+    return tuple(_entry(each, clauses) for each in judgements_shown(run))
 
 
-def _of_scenario(run: Run, judgement: Judgement, clauses: Mapping[str, Clause]) -> Entry:
+def _entry(judgement: Judgement, clauses: Mapping[str, Clause]) -> Entry:
+    if isinstance(judgement, ClientResult):
+        apis: tuple[str, ...] = (f"clients, {judgement.library}",)
+        return Entry(judgement=judgement, target=judgement.on, apis=apis, severity=CRITICAL)
     claimed = [api for name in judgement.clauses if name in clauses for api in clauses[name].apis]
     apis = tuple(dict.fromkeys(claimed)) or judgement.apis
     return Entry(
-        judgement=judgement,
-        target=judgement.target,
-        apis=apis or ("no API",),
-        severity=severity(apis),
-        details=partial(_details, run, judgement),
+        judgement=judgement, target=judgement.target, apis=apis or ("no API",), severity=severity(apis)
     )
 
 
-def _details(run: Run, judgement: Judgement) -> _Details:
-    differences = run.differences.get((judgement.target, judgement.scenario_id), ())
-    finding = next(iter(differences), None)
-    return _Details(
-        repetition=run.repetition(judgement),
-        cause=finding.cause if finding else judgement.reason,
-        steps=tuple(_steps(run, judgement, differences[:_DIFFERENCES_MAX])),
-        difference_class=finding.difference_class if finding else None,
-        trace=_place(run, finding) if finding else judgement.reason,
-    )
-
-
-def _place(run: Run, difference: Difference) -> str:
-    """Return where a difference is, and what it is, in two lines."""
-    return f"{place(difference)} (against the {difference.against})\n{run.contrast(difference)}"
-
-
-def _steps(run: Run, judgement: Judgement, differences: Sequence[Difference]) -> Iterator[Result]:
+def _steps(run: Run, judgement: Judgement) -> Iterator[Result]:
     """Yield a script's steps up to the last that differs by itself; all if it conforms."""
     script = run.scripts.get(judgement.scenario_id)
+    differences = run.differences.get((judgement.target, judgement.scenario_id), ())[:_DIFFERENCES_MAX]
     texts = [step.text for step in script.steps] if script else []
     is_red = status_of(judgement) is ResultStatus.FAILED
     end = len(texts) - 1 if judgement.outcome in RIGHT else -1
@@ -247,36 +214,25 @@ def _steps(run: Run, judgement: Judgement, differences: Sequence[Difference]) ->
         }
 
 
-def _of_client(run: Run, result: ClientResult) -> Entry:
+def _client_acts(run: Run, result: ClientResult) -> Iterator[Result]:
     assert run.clients is not None, "it has a result"
-    return Entry(
-        judgement=result,
-        target=result.on,
-        apis=(f"clients, {result.library}",),
-        severity=CRITICAL,
-        details=partial(_client_details, run, run.clients, result),
-    )
+    for step in client_steps(run.clients, result):
+        if step.is_reached:
+            remarks = (_parameter(f"against the {against}", each.says) for against, each in step.remarks)
+            yield {
+                "name": step.text,
+                "status": "failed" if step.remarks else "passed",
+                "parameters": [*(_parameter(name, text) for name, text in step.seen), *remarks],
+            }
 
 
-def _client_details(run: Run, clients: ClientsRun, result: ClientResult) -> _Details:
-    steps: list[Result] = [
-        {
-            "name": step.text,
-            "status": "failed" if step.remarks else "passed",
-            "parameters": [
-                *(_parameter(name, text) for name, text in step.seen),
-                *(_parameter(f"against the {against}", each.says) for against, each in step.remarks),
-            ],
-        }
-        for step in client_steps(clients, result)
-        if step.is_reached
-    ]
-    return _Details(
-        repetition=run.repetition(result),
-        cause=result.reason,
-        steps=steps,
-        trace="\n".join(filter(None, first_remark(result))),
-    )
+def _trace(run: Run, judgement: Judgement) -> str:
+    """Return where a result departs, and in what, in two lines; its reason if that cannot be said."""
+    if isinstance(judgement, ClientResult):
+        return "\n".join(filter(None, first_remark(judgement)))
+    if finding := run.first_difference(judgement):
+        return f"{place(finding)} (against the {finding.against})\n{run.contrast(finding)}"
+    return judgement.reason
 
 
 def allure_results(run: Run, entries: Iterable[Entry], *, is_rolled: bool) -> Iterator[Result]:
@@ -287,24 +243,26 @@ def allure_results(run: Run, entries: Iterable[Entry], *, is_rolled: bool) -> It
         entries: its results.
         is_rolled: whether those of a sub-suite on a target that conform are one result with steps.
     """
-    start = _epoch_ms(run.header.started_at)
+    start = round(datetime.fromisoformat(run.header.started_at).timestamp() * 1000)
     rolled: dict[tuple[str, str], list[Entry]] = defaultdict(list)
     for each in entries:
         if is_rolled and conforms(each.judgement):
             rolled[each.judgement.target, each.folder].append(each)
         else:
-            yield _single(each, start)
+            yield _single(run, each, start)
     for members in rolled.values():
         yield _rolled(members, start)
 
 
-def _single(entry: Entry, start: int) -> Result:
-    judgement, details = entry.judgement, entry.details()
+def _single(run: Run, entry: Entry, start: int) -> Result:
+    judgement, finding = entry.judgement, run.first_difference(entry.judgement)
     how = status_of(judgement)
+    steps = _client_acts(run, judgement) if isinstance(judgement, ClientResult) else _steps(run, judgement)
     links = [*links_in(judgement.source), *((judgement.link,) if judgement.link else ())]
     page = f"index.html{result_address(judgement.scenario_id, judgement.target)}"
     # This is Markdown, so it must not contain text from a target.
-    description = [judgement.title, f"Source: `{judgement.source}`", f"Repeat it: `{details.repetition}`"]
+    again = run.repetition(judgement)
+    description = [judgement.title, f"Source: `{judgement.source}`", f"Repeat it: `{again}`"]
     if is_reference(judgement.target):
         waited = judgement.duration_ms / 1000
         description.append(f"It took {waited:.1f} s of virtual time, in which nobody waited.")
@@ -319,12 +277,16 @@ def _single(entry: Entry, start: int) -> Result:
         "statusDetails": {
             "known": how is ResultStatus.KNOWN,
             "flaky": how is ResultStatus.FLAKY,
-            "message": message(judgement, details.difference_class, details.cause),
-            "trace": "" if conforms(judgement) else details.trace,
+            "message": message(judgement, finding),
+            "trace": "" if conforms(judgement) else _trace(run, judgement),
         },
         "links": [
             {"type": "link", "url": f"../{page}", "name": f"Conversation: {page}"},
-            *(_link(name) for name in dict.fromkeys(links) if link_address(name)),
+            *(
+                {"type": "issue" if name.startswith("KAFKA-") else "link", "url": url, "name": name}
+                for name in dict.fromkeys(links)
+                if (url := link_address(name))
+            ),
         ],
         "labels": [
             *_labels([entry]),
@@ -335,7 +297,7 @@ def _single(entry: Entry, start: int) -> Result:
             ),
             *(_label("tag", tag) for tag in tags),
         ],
-        "steps": list(details.steps),
+        "steps": list(steps),
     }
 
 
@@ -413,20 +375,6 @@ def _parameter(name: str, value: str) -> Result:
     return {"name": name, "value": shortened(value)}
 
 
-def _link(name: str) -> Result:
-    kind = "issue" if name.startswith("KAFKA-") else "link"
-    return {"type": kind, "url": link_address(name), "name": name}
-
-
-def _epoch_ms(instant: str) -> int:
-    """Parse an ISO 8601 time to milliseconds since 1970; use the current time if it cannot be parsed."""
-    try:
-        moment = datetime.fromisoformat(instant)
-    except ValueError:
-        moment = datetime.now(UTC)
-    return round(moment.timestamp() * 1000)
-
-
 def write_results(results: Iterable[Result], directory: Path) -> None:
     """Write Allure's results into a new folder."""
     directory.mkdir(parents=True)
@@ -501,20 +449,15 @@ def render_allure(run: Run, level: AllureLevel) -> AllurePages:
         write_results(made, results)
         config = _config(run, entries, made) | {"output": str(Path(scratch, "pages"))}
         try:
-            _render(Path(scratch), config, results)
+            file = Path(scratch, "config.json")
+            file.write_text(json.dumps(config), encoding="utf-8")
+            command = (*_program(), file, results.absolute())
+            _call("Allure", command, cwd=Path(scratch), timeout_s=GENERATE_TIMEOUT_S)
             return AllurePages(index=_kept(Path(scratch, "pages"), folder), problem=None)
         except ChangedCacheError:
             raise
         except (_UnavailableError, TargetError) as reason:
             return AllurePages(index=None, problem=str(reason))
-
-
-def _render(scratch: Path, config: dict[str, object], results: Path) -> None:
-    node, core = _program()
-    file = scratch / "config.json"
-    file.write_text(json.dumps(config), encoding="utf-8")
-    command = (node, RENDER, core, file, results.absolute())
-    _call("Allure", command, cwd=scratch, timeout_s=GENERATE_TIMEOUT_S)
 
 
 def _kept(made: Path, folder: Path) -> Path:
@@ -638,14 +581,14 @@ def _ending(run: Run) -> Iterator[Result]:
         }
 
 
-def _program() -> tuple[Path, Path]:
-    """Return Node, and Allure's library in the cache; npm installs it there first if it is missing."""
+def _program() -> tuple[Path, Path, Path]:
+    """Return Node, our program, and Allure's library in the cache; npm installs it there if it is missing."""
     node = find_node()
     installed = cache_directory() / f"allure-{sha256(LOCK.read_bytes()).hexdigest()[:12]}-checked"
     if not installed.is_dir():
         _install(node, installed)
     check_seal(installed)
-    return node.program, installed / _CORE
+    return node.program, RENDER, installed / _CORE
 
 
 def _install(node: Node, installed: Path) -> None:

@@ -1,7 +1,7 @@
 """What a run changed, compared with its baseline and with each target's previous run."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self, TypeAlias
@@ -11,8 +11,8 @@ from harness.report.model.cause_groups import alike
 from harness.report.model.gate_data import Decision, read_decision
 from harness.report.model.phrases import place, result_address
 from harness.report.model.run_data import Run
-from harness.report.model.trend import History, has_table, read_rows, site_beside
-from harness.results.baseline import BaselineData, BaselineResult, kept_baseline
+from harness.report.model.trend import History, read_rows, site_beside
+from harness.results.baseline import BaselineResult, kept_baseline
 from harness.spark.rows import RunDelta
 from harness.verdict import Delta, Outcome
 
@@ -35,8 +35,8 @@ _LINE_COUNT_MAX: Final = 400
 """The number of results in one section; the table has all."""
 
 
-_Reported: TypeAlias = tuple[str, str | None]
-"""A result in words, and the cause of its first difference."""
+_Reported: TypeAlias = Mapping[tuple[str, str], tuple[str, str | None]]
+"""By target and scenario id: a result in words, and the cause of its first difference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +47,14 @@ class Line:
     href: str
     what: str
     """The first difference or the reason, if this run has one."""
-    cause: str | None = None
+    cause: str | None
     """The cause of the first difference, if this run has one."""
-    weight: str = ""
-    """How the gate weighed the result, if one decided."""
+
+    @property
+    def weight(self) -> str:
+        """How the gate weighed the result, if one decided."""
+        reported = "" if isinstance(self.result, RunDelta) else self.result.weight
+        return reported or ("passed" if self.result.outcome in GOOD else "does not count")
 
     @property
     def likeness(self) -> object:
@@ -69,12 +73,6 @@ class Section:
     """Results with the same change are shown in the line of the first of them."""
     count: int
 
-    @classmethod
-    def of(cls, title: str, letter: str, lines: Sequence[Line]) -> Self:
-        """Return a section in which results with the same change share a line."""
-        grouped = alike(lines[:_LINE_COUNT_MAX], lambda line: line.likeness)
-        return cls(title=title, letter=letter, lines=grouped, count=len(lines))
-
     @property
     def untold_count(self) -> int:
         """The number of results without a line here."""
@@ -92,12 +90,6 @@ class Comparison:
     by_gate: Decision | None = None
     """The gate's decision, if the gate made this comparison."""
     notes: tuple[str, ...] = ()
-
-    @property
-    def tells_before(self) -> bool:
-        """Whether earlier results are known."""
-        lines = (line for section in self.sections for of in section.lines for line in of)
-        return any(line.result.prior_outcome for line in lines)
 
     @property
     def count(self) -> int:
@@ -120,11 +112,11 @@ class Regression:
     comparisons: tuple[Comparison, ...]
     has_trend: bool
     """Whether there is any earlier run."""
-    has_baseline: bool
-    gated: Decision | None
-    """The gate's decision on the run, if there is one."""
     changed_count: int
     """How many results changed: for a run, the most of any comparison; for a trend, the sum of all."""
+    has_baseline: bool = False
+    gated: Decision | None = None
+    """The gate's decision on the run, if there is one."""
 
     @property
     def letters(self) -> tuple[tuple[str, str], ...]:
@@ -137,23 +129,20 @@ class Regression:
         """Return what a run changed.
 
         Raises:
-            ReportError: a table of the trend is damaged.
+            ReportError: a table of the trend, or the run's data on a baseline, is damaged.
         """
         decision = read_decision(run.directory)
-        baselines = tuple(_against_baselines(run, decision))
-        has_trend = len(history.runs) > 1
-        deltas = _deltas(trend_dir) if has_trend else {}
-        mine = deltas.get(run.header.run_id, [])
         reported = {(each.target, each.scenario_id): _reported(run, each) for each in run.results}
-        comparisons = [*baselines]
-        if has_trend:
-            comparisons += _by_prior(mine, history, reported, since="Since") or [_UNCHANGED]
+        baselines = tuple(_against_baselines(run.directory, decision, reported))
+        has_trend = len(history.runs) > 1
+        mine = _deltas(trend_dir)[run.header.run_id] if has_trend else ()
+        since = (_by_prior(mine, history, reported, "", "Since") or (_UNCHANGED,)) if has_trend else ()
         return cls(
-            comparisons=tuple(comparisons),
+            comparisons=(*baselines, *since),
             has_trend=has_trend,
             has_baseline=bool(baselines),
             gated=decision,
-            changed_count=max((each.count for each in comparisons), default=0),
+            changed_count=max((each.count for each in (*baselines, *since)), default=0),
         )
 
     @classmethod
@@ -163,115 +152,101 @@ class Regression:
         Raises:
             ReportError: a table of the trend is damaged.
         """
-        deltas = _deltas(trend_dir)
-        newest = [run.run_id for run in reversed(history.runs) if run.run_id in deltas]
-        comparisons = [
+        deltas = _deltas(trend_dir) if history.runs else {}
+        newest = [run for run in reversed(history.runs) if run.run_id in deltas][:_RUN_COUNT_MAX]
+        comparisons = tuple(
             comparison
-            for run_id in newest[:_RUN_COUNT_MAX]
-            for comparison in _by_prior(deltas[run_id], history, {}, since=f"{run_id} since")
-        ]
+            for run in newest
+            for comparison in _by_prior(
+                deltas[run.run_id], history, {}, run.href or None, f"{run.run_id} since"
+            )
+        )
         return cls(
-            comparisons=tuple(comparisons),
+            comparisons=comparisons,
             has_trend=len(history.runs) > 1,
-            has_baseline=False,
-            gated=None,
             changed_count=sum(each.count for each in comparisons),
         )
 
 
 def _deltas(trend_dir: Path) -> dict[str, list[RunDelta]]:
     found: dict[str, list[RunDelta]] = defaultdict(list)
-    if has_table(trend_dir, "run_deltas"):
-        for each in read_rows(trend_dir, "run_deltas", RunDelta):
-            found[each.run_id].append(each)
+    for each in read_rows(trend_dir, "run_deltas", RunDelta):
+        found[each.run_id].append(each)
     return found
 
 
 def _by_prior(
-    deltas: Iterable[RunDelta], history: History, reported: dict[tuple[str, str], _Reported], *, since: str
-) -> list[Comparison]:
-    """Return one run's changes, with one comparison for each previous run of its targets."""
+    deltas: Iterable[RunDelta], history: History, reported: _Reported, site: str | None, since: str
+) -> Sequence[Comparison]:
+    """Return one run's changes, with one comparison for each previous run of its targets.
+
+    Args:
+        deltas: the changes.
+        history: the runs that have sites.
+        reported: the run's results in words; none if another run's page shows the changes.
+        site: the link to the run's site; None if it has none.
+        since: how titles begin.
+    """
     hrefs = {run.run_id: run.href for run in history.runs}
-    priors: dict[str, list[Line]] = defaultdict(list)
+    priors: dict[str, list[RunDelta]] = defaultdict(list)
     for each in deltas:
-        href = result_address(each.scenario_id, each.target)
-        if not reported:
-            href = f"{hrefs.get(each.run_id, '')}{href}" if hrefs.get(each.run_id) else ""
-        what, cause = reported.get((each.target, each.scenario_id), ("", None))
-        line = Line(result=each, href=href if each.outcome else "", what=what, cause=cause)
-        priors[each.prior_run_id].append(line)
+        priors[each.prior_run_id].append(each)
     return [
-        Comparison(title=f"{since} {prior}", href=hrefs.get(prior, ""), sections=_sections(changed))
-        for prior, changed in sorted(priors.items(), reverse=True)
+        Comparison(
+            title=f"{since} {prior}", href=hrefs.get(prior, ""), sections=_sections(of, reported, site)
+        )
+        for prior, of in sorted(priors.items(), reverse=True)
     ]
 
 
-def _sections(lines: Iterable[Line]) -> tuple[Section, ...]:
+def _sections(
+    results: Iterable[BaselineResult | RunDelta], reported: _Reported, site: str | None = ""
+) -> tuple[Section, ...]:
     """Group results by the kind of their change; flaky ones are in a section of their own, too."""
     by_words: dict[tuple[str, str], list[Line]] = defaultdict(list)
-    for each in lines:
-        by_words[_words_of(each.result)].append(each)
-        if isinstance(each.result, RunDelta) and each.result.is_flaky:
-            by_words[FLAKY].append(each)
-    return tuple(Section.of(*words, by_words[words]) for words in _ORDER if words in by_words)
+    for each in results:
+        what, cause = reported.get((each.target, each.scenario_id), ("", None))
+        is_there = each.outcome is not None and site is not None
+        href = f"{site}{result_address(each.scenario_id, each.target)}" if is_there else ""
+        line = Line(result=each, href=href, what=what, cause=cause)
+        delta = Delta(each.delta)
+        if delta is Delta.ADDED and each.outcome not in GOOD:
+            delta = Delta.NEWLY_DIVERGING
+        by_words[_WORDS[delta]].append(line)
+        if isinstance(each, RunDelta) and each.is_flaky:
+            by_words[FLAKY].append(line)
+    return tuple(
+        Section(
+            title=title,
+            letter=letter,
+            lines=alike(lines[:_LINE_COUNT_MAX], lambda line: line.likeness),
+            count=len(lines),
+        )
+        for title, letter in _ORDER
+        if (lines := by_words.get((title, letter)))
+    )
 
 
-def _words_of(result: BaselineResult | RunDelta) -> tuple[str, str]:
-    """Return the kind of change of a result; one that was not run before is `New` if it is not good."""
-    delta = Delta(result.delta)
-    if delta is Delta.ADDED and result.outcome not in GOOD:
-        delta = Delta.NEWLY_DIVERGING
-    return _WORDS[delta]
-
-
-def _against_baselines(run: Run, decision: Decision | None) -> Iterator[Comparison]:
-    """Yield the comparisons of a run with the gate's baseline, and with the baseline of its judgements.
-
-    Raises:
-        ReportError: the run's data on either baseline is damaged.
-    """
+def _against_baselines(folder: Path, decision: Decision | None, reported: _Reported) -> Iterator[Comparison]:
+    """Yield the comparisons of a run with the gate's baseline, and with the baseline of its judgements."""
     of_gate = decision.baseline if decision else None
-    of_run = kept_baseline(run.directory)
-    if of_gate is not None:
-        yield _against(run, of_gate, decision)
-    if of_run is not None and (of_gate is None or of_gate.run_id != of_run.run_id):
-        yield _against(run, of_run, None)
+    of_run = kept_baseline(folder)
+    if of_run is not None and of_gate is not None and of_run.run_id == of_gate.run_id:
+        of_run = None
+    for baseline, by_gate in ((of_gate, decision), (of_run, None)):
+        if baseline is not None:
+            who = "The gate compared this run with it" if by_gate else "This run was judged beside it"
+            pairs = (f"{here} stands in the place of its {there}." for here, there in baseline.pairs.items())
+            yield Comparison(
+                title=f"Against the baseline {baseline.run_id}",
+                href=site_beside(folder, baseline.run_id),
+                sections=_sections(baseline.results, reported),
+                by_gate=by_gate,
+                notes=(f"{who}, as {baseline.named_by} names it.", *pairs),
+            )
 
 
-def _against(run: Run, baseline: BaselineData, decision: Decision | None) -> Comparison:
-    here = {(each.target, each.scenario_id): each for each in run.results}
-    lines = (
-        _baseline_line(run, each, here.get((each.target, each.scenario_id))) for each in baseline.results
-    )
-    return Comparison(
-        title=f"Against the baseline {baseline.run_id}",
-        href=site_beside(run.directory, baseline.run_id),
-        sections=_sections(lines),
-        by_gate=decision,
-        notes=tuple(_notes(baseline, decision)),
-    )
-
-
-def _baseline_line(run: Run, result: BaselineResult, judgement: Judgement | None) -> Line:
-    what, cause = _reported(run, judgement) if judgement else ("", None)
-    return Line(
-        result=result,
-        href=result_address(result.scenario_id, result.target) if judgement else "",
-        what=what,
-        cause=cause,
-        weight=result.weight or ("passed" if result.outcome in GOOD else "does not count"),
-    )
-
-
-def _notes(baseline: BaselineData, decision: Decision | None) -> Iterator[str]:
-    """Yield who named a baseline, and which targets its targets are paired with."""
-    who = "The gate compared this run with it" if decision else "This run was judged beside it"
-    yield f"{who}, as {baseline.named_by} names it."
-    for here, there in baseline.pairs.items():
-        yield f"{here} stands in the place of its {there}."
-
-
-def _reported(run: Run, judgement: Judgement) -> _Reported:
+def _reported(run: Run, judgement: Judgement) -> tuple[str, str | None]:
     finding = run.first_difference(judgement)
     if finding is None:
         return "" if judgement.outcome == Outcome.CONFORMS else judgement.reason, None

@@ -6,8 +6,8 @@ ignored.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
 
@@ -61,16 +61,11 @@ def read_table(folder: Path, mart: str, row: type[RowT]) -> "pa.Table":
 
 def read_rows(folder: Path, mart: str, row: type[RowT]) -> tuple[RowT, ...]:
     """Read one table into values, in the order in which it was written."""
-    return tuple(rows_of(read_table(folder, mart, row), row))
-
-
-def rows_of(table: "pa.Table", row: type[RowT]) -> Iterator[RowT]:
-    """Yield the rows of a checked table as values."""
-    lists = [column.name for column in columns(row) if column.type is ColumnType.STRINGS]
-    for record in table.to_pylist():
-        for name in lists:
-            record[name] = tuple(record[name])
-        yield row(**record)
+    records = read_table(folder, mart, row).to_pylist()
+    return tuple(
+        row(**{name: tuple(value) if isinstance(value, list) else value for name, value in record.items()})
+        for record in records
+    )
 
 
 _IS_OF_TYPE: Final = {
@@ -115,17 +110,12 @@ class PastRun:
 class History:
     """The results of the newest runs, and how often each result changed by itself."""
 
-    runs: tuple[PastRun, ...]
+    runs: tuple[PastRun, ...] = ()
     """From the oldest to the newest."""
-    results: Mapping[tuple[str, str], str]
+    results: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """By target and scenario id: one code for each run."""
-    flakes: Mapping[tuple[str, str], FlakeRate]
+    flakes: Mapping[tuple[str, str], FlakeRate] = field(default_factory=dict)
     """By target and scenario id, for results that ever changed by themselves."""
-
-    @classmethod
-    def nothing(cls) -> Self:
-        """Return an empty history."""
-        return cls(runs=(), results={}, flakes={})
 
     @classmethod
     def load(cls, trend_dir: Path, site: Path) -> Self:
@@ -135,7 +125,7 @@ class History:
             ReportError: a table is damaged.
         """
         if not has_table(trend_dir, "run_totals"):
-            return cls.nothing()
+            return cls()
         started = {each.run_id: each.started_at for each in read_rows(trend_dir, "run_totals", RunTotal)}
         in_turn = sorted(started, key=lambda run_id: (started[run_id], run_id))[-RUN_COUNT_MAX:]
         flakes = read_rows(trend_dir, "flake_rates", FlakeRate)
@@ -201,13 +191,11 @@ PAGE_TABLES: Final = (
     "slowest_scenarios",
 )
 """The tables that pages need."""
-_ROW_COUNT_MAX: Final = 200
-"""The number of rows of one table that the page lists; the table has all."""
-_SLOW_COUNT_MAX: Final = 60
 COUNTED: Final = ("diverges", "indeterminate", "harness_error", "lenient", "not_applicable", "conforms")
 """Outcomes as `RunTotal` counts them, the most important first."""
 TROUBLES: Final = COUNTED[:4]
 """Those of results that do not conform."""
+_SUMMED: Final = (*COUNTED, "unexpected", "stale", "flaky")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,15 +220,14 @@ class RunLine:
 class Trend:
     """The content of the trend page."""
 
-    runs: tuple[RunLine, ...]
+    runs: tuple[RunLine, ...] = ()
     """From the oldest to the newest; none if no trend was made."""
-    causes: tuple[CauseAge, ...]
+    causes: Sequence[CauseAge] = ()
     """Those that occurred in the newest run first, and among these the most recent ones first."""
-    flakes: tuple[FlakeRate, ...]
-    changed_versions: tuple[FirstChangedVersion, ...]
-    slowest: tuple[SlowScenario, ...]
-    totals: Counter[str]
-    """The total number of rows of each table; the lists above have only the first of them."""
+    flakes: Sequence[FlakeRate] = ()
+    """The most flaky first."""
+    changed_versions: Sequence[FirstChangedVersion] = ()
+    slowest: Sequence[SlowScenario] = ()
 
     @classmethod
     def load(cls, trend_dir: Path, history: History) -> Self:
@@ -250,22 +237,26 @@ class Trend:
             ReportError: a table is damaged.
         """
         if not has_table(trend_dir, "run_totals"):
-            return cls(runs=(), causes=(), flakes=(), changed_versions=(), slowest=(), totals=Counter())
-        causes = read_rows(trend_dir, "cause_ages", CauseAge)
-        flakes = [each for each in read_rows(trend_dir, "flake_rates", FlakeRate) if is_flaky(each)]
-        changed = read_rows(trend_dir, "first_changed_versions", FirstChangedVersion)
-        slowest = read_rows(trend_dir, "slowest_scenarios", SlowScenario)
+            return cls()
+        flakes = filter(is_flaky, read_rows(trend_dir, "flake_rates", FlakeRate))
         return cls(
             runs=_runs(read_rows(trend_dir, "run_totals", RunTotal), history),
-            causes=tuple(sorted(causes, key=_newest_first)[:_ROW_COUNT_MAX]),
-            flakes=tuple(sorted(flakes, key=_most_flaky_first)[:_ROW_COUNT_MAX]),
-            changed_versions=tuple(changed[:_ROW_COUNT_MAX]),
-            slowest=tuple(sorted(slowest, key=lambda each: -each.median_ms)[:_SLOW_COUNT_MAX]),
-            totals=Counter(
-                causes=len(causes),
-                flakes=len(flakes),
-                changed_versions=len(changed),
-                slowest=len(slowest),
+            causes=sorted(
+                read_rows(trend_dir, "cause_ages", CauseAge),
+                key=lambda each: (each.runs_since, each.age, -each.finding_count, each.cause),
+            ),
+            flakes=sorted(
+                flakes,
+                key=lambda each: (
+                    -(each.flake_rate or 0.0),
+                    -each.flaky_count,
+                    each.scenario_id,
+                    each.target,
+                ),
+            ),
+            changed_versions=read_rows(trend_dir, "first_changed_versions", FirstChangedVersion),
+            slowest=sorted(
+                read_rows(trend_dir, "slowest_scenarios", SlowScenario), key=lambda each: -each.median_ms
             ),
         )
 
@@ -278,14 +269,6 @@ class Trend:
     def highest(self) -> int:
         """The most results of one run that do not conform."""
         return max((sum(run.troubles.values()) for run in self.runs), default=0)
-
-
-def _newest_first(each: CauseAge) -> tuple[int, int, int, str]:
-    return (each.runs_since, each.age, -each.finding_count, each.cause)
-
-
-def _most_flaky_first(each: FlakeRate) -> tuple[float, int, str, str]:
-    return (-(each.flake_rate or 0.0), -each.flaky_count, each.scenario_id, each.target)
 
 
 def _runs(totals: tuple[RunTotal, ...], history: History) -> tuple[RunLine, ...]:
@@ -302,12 +285,7 @@ def _runs(totals: tuple[RunTotal, ...], history: History) -> tuple[RunLine, ...]
             harness=of[0].harness_commit or of[0].harness_version,
             ended=of[0].ended or "cut short",
             targets=tuple(sorted(of, key=lambda each: each.target)),
-            counts=_counted(of),
+            counts=Counter({name: sum(getattr(each, name) for each in of) for name in _SUMMED}),
         )
         for of in in_turn
     )
-
-
-def _counted(totals: list[RunTotal]) -> Counter[str]:
-    names = (*COUNTED, "unexpected", "stale", "flaky", "scenario_count")
-    return Counter({name: sum(getattr(each, name) for each in totals) for name in names})

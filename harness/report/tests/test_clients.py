@@ -98,10 +98,11 @@ def test_a_scripts_page_tells_steps_mismatches_differences_violations_and_how_to
         assert reported in page.words
 
 
-def test_what_the_reference_answers_otherwise_in_a_replay_is_reported_where_it_is_on_file(
+def test_what_the_reference_answers_otherwise_in_a_replay_is_reported(
     tmp_path: Path,
 ) -> None:
-    made = MadeUpClients(replay=[finding(EAGER, LIBRDKAFKA)])
+    made = MadeUpClients()
+    made.judgements[1] = judgement(EAGER, LIBRDKAFKA, replays=(finding(EAGER, LIBRDKAFKA),))
     folder = made.write(tmp_path / "run")
     site_of(Run.load(folder))
     text = Page(view_of(folder, EAGER)).words
@@ -120,9 +121,9 @@ def test_whatever_was_sent_is_text_on_the_pages(tmp_path: Path) -> None:
         because=f"cut short: {HOSTILE}",
         mismatches=(mismatch(HOSTILE),),
         violations=(violation(HOSTILE, STATIC, PYTHON, group_id=HOSTILE),),
+        replays=(finding(STATIC, PYTHON, group=HOSTILE, says=HOSTILE),),
     )
     made.seen = {HOSTILE: [HOSTILE]}
-    made.replay = [finding(STATIC, PYTHON, group=HOSTILE, says=HOSTILE)]
     folder = made.write(tmp_path / "run")
     said = {"client": HOSTILE, "event": HOSTILE, "at_ms": 1200.5, "says": HOSTILE}
     write_conversation(folder, json.dumps(said) + "\n")

@@ -100,7 +100,7 @@ def with_baseline_that_lacked_all(made: MadeUpRun, folder: Path) -> Path:
 
 
 def sections_of(folder: Path) -> dict[str, list[str]]:
-    regression = Regression.of(Run.load(folder), folder / "trend", History.nothing())
+    regression = Regression.of(Run.load(folder), folder / "trend", History())
     (comparison,) = regression.comparisons
     return {
         section.title: [each.result.scenario_id for lines in section.lines for each in lines]
@@ -173,7 +173,7 @@ def test_results_that_differ_in_the_same_way_are_reported_once_and_all_are_count
     folder = with_baseline_that_lacked_all(made, tmp_path)
     rendered(folder)
 
-    regression = Regression.of(Run.load(folder), folder / "trend", History.nothing())
+    regression = Regression.of(Run.load(folder), folder / "trend", History())
     ((section,),) = [comparison.sections for comparison in regression.comparisons]
     assert [(line[0].result.scenario_id, len(line)) for line in section.lines] == [
         (HEARTBEAT, 3),
