@@ -6,7 +6,7 @@ with only "passed" and "failed" (JUnit, Allure, an exit code) all use the mappin
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum, StrEnum
-from typing import Final, Protocol, assert_never
+from typing import Final, NamedTuple, assert_never
 
 from harness.diff.model import Judgement
 from harness.trace.events import TARGET_LOST, RunFooter
@@ -34,23 +34,18 @@ class ResultStatus(StrEnum):
     """Fix the harness."""
 
 
-class Judged(Protocol):
-    """The fields that a status is computed from; judgements have them, and so do rows of a trend."""
+class ResultMark(NamedTuple):
+    """What a status is computed from, without the rest of a judgement."""
 
-    @property
-    def outcome(self) -> str:
-        """A `harness.verdict.Outcome`."""
-
-    @property
-    def expectation(self) -> str:
-        """A `harness.verdict.Expectation`."""
-
-    @property
-    def confirmation(self) -> str:
-        """A `harness.verdict.Confirmation`."""
+    outcome: str
+    """A `harness.verdict.Outcome`."""
+    expectation: str
+    """A `harness.verdict.Expectation`."""
+    confirmation: str
+    """A `harness.verdict.Confirmation`."""
 
 
-def status_of(judgement: Judged) -> ResultStatus:
+def status_of(judgement: Judgement | ResultMark) -> ResultStatus:
     """Return how a result counts."""
     outcome = Outcome(judgement.outcome)
     if outcome is Outcome.HARNESS_ERROR:
@@ -87,7 +82,7 @@ NEEDS_ATTENTION = (*RED, ResultStatus.FLAKY)
 """Worst first; reports that only show the unexpected show results of these statuses."""
 
 
-def mark(judgement: Judged) -> str:
+def mark(judgement: Judgement | ResultMark) -> str:
     """Return the mark shown beside a result's outcome: its expectation, or `flaky`."""
     how = status_of(judgement)
     return ResultStatus.FLAKY.value if how is ResultStatus.FLAKY else judgement.expectation
@@ -159,6 +154,14 @@ ENDED_INTERRUPTED: Final = "interrupted"
 """The prefixes of `RunFooter.ended`."""
 
 
+_CODES: Final = {
+    ResultStatus.ERROR: ExitCode.HARNESS_ERROR,
+    ResultStatus.FAILED: ExitCode.UNEXPECTED,
+    ResultStatus.STALE: ExitCode.STALE,
+    ResultStatus.INDETERMINATE: ExitCode.INDETERMINATE,
+}
+
+
 def exit_code(results: Sequence[Judgement], footer: RunFooter | None) -> ExitCode:
     """Return the exit code of a run whose scenarios or client scripts were judged.
 
@@ -166,17 +169,11 @@ def exit_code(results: Sequence[Judgement], footer: RunFooter | None) -> ExitCod
         results: all results of the run.
         footer: the stored record of the run's end; None if the run was cut short and has none.
     """
-    standings = [status_of(each) for each in results]
-    applying = {ExitCode.EXPECTED, *_by_ending(None if footer is None else footer.ended)}
-    if ResultStatus.ERROR in standings:
-        applying.add(ExitCode.HARNESS_ERROR)
-    if ResultStatus.FAILED in standings:
-        applying.add(ExitCode.UNEXPECTED)
-    if ResultStatus.STALE in standings:
-        applying.add(ExitCode.STALE)
-    if ResultStatus.INDETERMINATE in standings:
-        applying.add(ExitCode.INDETERMINATE)
-    if _nothing_ran(results) or any(each.delta == Delta.REMOVED for each in results):
+    codes = (_CODES.get(status_of(each), ExitCode.EXPECTED) for each in results)
+    applying = {ExitCode.EXPECTED, *codes, *_by_ending(None if footer is None else footer.ended)}
+    if all(each.outcome == Outcome.NOT_APPLICABLE for each in results) or any(
+        each.delta == Delta.REMOVED for each in results
+    ):
         applying.add(ExitCode.NOTHING_RAN)
     return worst(applying)
 
@@ -184,10 +181,6 @@ def exit_code(results: Sequence[Judgement], footer: RunFooter | None) -> ExitCod
 def worst(codes: Iterable[ExitCode]) -> ExitCode:
     """Return the code with the highest priority."""
     return min(codes, key=PRIORITY.index, default=ExitCode.EXPECTED)
-
-
-def _nothing_ran(results: Sequence[Judgement]) -> bool:
-    return all(each.outcome == Outcome.NOT_APPLICABLE for each in results)
 
 
 def _by_ending(ended: str | None) -> tuple[ExitCode, ...]:

@@ -32,6 +32,7 @@ from harness.diff.target_pattern import is_reference
 from harness.report.model.cause_groups import judgements_shown
 from harness.report.model.clients import client_steps
 from harness.report.model.phrases import (
+    contrast,
     counted,
     headline,
     instant,
@@ -39,6 +40,7 @@ from harness.report.model.phrases import (
     links_in,
     place,
     result_address,
+    says,
     shortened,
 )
 from harness.report.model.run_data import Run
@@ -207,7 +209,7 @@ def _steps(run: Run, judgement: Judgement) -> Iterator[Result]:
             "status": "failed" if is_red and index == judgement.first_step else "passed",
             "parameters": [
                 _parameter(
-                    f"{place(each)}{', follows from it' if each.is_consequence else ''}", run.contrast(each)
+                    f"{place(each)}{', follows from it' if each.is_consequence else ''}", contrast(each)
                 )
                 for each in here
             ],
@@ -231,7 +233,7 @@ def _trace(run: Run, judgement: Judgement) -> str:
     if isinstance(judgement, ClientResult):
         return "\n".join(filter(None, first_remark(judgement)))
     if finding := run.first_difference(judgement):
-        return f"{place(finding)} (against the {finding.against})\n{run.contrast(finding)}"
+        return f"against the {finding.against}: {says(judgement, finding)}"
     return judgement.reason
 
 

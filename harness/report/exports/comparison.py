@@ -16,10 +16,11 @@ from rich.text import Text
 
 from harness.report.model.changes import ChangeRow, notes, rows, sentence, status, versions
 from harness.report.model.comparison import Comparison
-from harness.report.model.phrases import counted, in_markdown, in_terminal, link_address, shortened, templates
+from harness.report.model.phrases import counted, in_markdown, link_address, shortened, templates
 from harness.report.model.run_data import Run, applicable_count
 from harness.results.client_impact import Effect
 from harness.results.status import shown, status_of
+from harness.terminal import in_terminal
 from harness.trace.files import write_whole
 
 _QUIET: Final = "bright_black"

@@ -26,7 +26,7 @@ from harness.report.model.cause_groups import (
 )
 from harness.report.model.changes import versions
 from harness.report.model.clients import account
-from harness.report.model.phrases import in_xml, instant, place, templates
+from harness.report.model.phrases import in_xml, instant, says, templates
 from harness.report.model.run_data import Run
 from harness.report.site.pages import banner
 from harness.results.client_impact import impact_of
@@ -160,7 +160,7 @@ def _account(run: Run, judgement: Judgement) -> str:
     finding = run.first_difference(judgement)
     lines = [judgement.title, f"source: {judgement.source}"]
     if finding:
-        lines += [f"first difference: {place(finding)}", run.contrast(finding)]
+        lines.append(f"first difference: {says(judgement, finding)}")
     return "\n".join([*lines, *filter(None, [shown(judgement)]), repeat])
 
 
@@ -204,7 +204,7 @@ def _of_cause(run: Run, group: CauseGroup) -> str:
     return markdown(
         "cause.md.j2",
         first=judgement,
-        says=f"{place(finding)}: {run.contrast(finding)}." if finding else judgement.reason,
+        says=says(judgement, finding),
         noticed=impact_of(finding) if finding else "",
         alike=[f"{each.scenario_id} on {each.target}" for each in group.others],
         again=run.repetition(judgement),

@@ -17,7 +17,7 @@ from harness.report.model.phrases import (
     counted,
     disagreement,
     not_compared,
-    place,
+    says,
     shortened,
 )
 from harness.report.model.run_data import Run, TargetSummary, applicable_count
@@ -25,7 +25,7 @@ from harness.report.site.pages import INDEX, banner
 from harness.results.status import FORESEEABLE, RED, ResultStatus, shown, status_of
 from harness.targets.external.settings import read_assumed
 from harness.terminal import Writer, plain, rows
-from harness.verdict import OUTCOME_ORDER, DifferenceClass, Outcome
+from harness.verdict import OUTCOME_ORDER, Outcome
 
 VALUE_LENGTH_MAX: Final = 160
 """Two rows of a terminal."""
@@ -91,33 +91,30 @@ def _targets(run: Run) -> Iterator[Text]:
     width = max((len(each.target) for each in run.columns), default=0)
     for summary in sorted(run.columns, key=lambda each: not _needs_a_look(each)):
         conforming = f"{summary.conforms} / {applicable_count(summary)} conform"
-        outcomes = ", ".join((conforming, *_counts(_outcomes(summary))))
-        parts = [outcomes, ", ".join(_counts(_to_look_at(summary)))]
+        outcomes = ", ".join((conforming, *_counts(summary, _OUTCOMES)))
+        parts = [outcomes, ", ".join(_counts(summary, _TO_LOOK_AT))]
         if summary.not_applicable:
             parts.append(f"{summary.not_applicable} not applicable")
         style = "" if _needs_a_look(summary) else "green"
         yield plain(f"{summary.target:{width}}  {'; '.join(filter(None, parts))}", style)
 
 
+_OUTCOMES: Final = {
+    "lenient": "lenient",
+    "diverges": "diverging",
+    "indeterminate": "indeterminate",
+    "harness_error": "harness errors",
+}
+_TO_LOOK_AT: Final = {each: each for each in ("unexpected", "flaky", "stale")}
+"""What is counted of a target, with the words for it."""
+
+
 def _needs_a_look(summary: TargetSummary) -> bool:
-    return any((summary.harness_error, *_to_look_at(summary).values()))
+    return any((summary.harness_error, *_counts(summary, _TO_LOOK_AT)))
 
 
-def _outcomes(summary: TargetSummary) -> Mapping[str, int]:
-    return {
-        "lenient": summary.lenient,
-        "diverging": summary.diverges,
-        "indeterminate": summary.indeterminate,
-        "harness errors": summary.harness_error,
-    }
-
-
-def _to_look_at(summary: TargetSummary) -> Mapping[str, int]:
-    return {"unexpected": summary.unexpected, "flaky": summary.flaky, "stale": summary.stale}
-
-
-def _counts(counts: Mapping[str, int]) -> Iterator[str]:
-    return (f"{count} {what}" for what, count in counts.items() if count)
+def _counts(summary: TargetSummary, words: Mapping[str, str]) -> Iterator[str]:
+    return (f"{count} {word}" for name, word in words.items() if (count := getattr(summary, name)))
 
 
 def _cause(run: Run, group: CauseGroup) -> Sequence[Text]:
@@ -132,10 +129,7 @@ def _cause(run: Run, group: CauseGroup) -> Sequence[Text]:
         f", {often}" if (often := shown(judgement)) else "",
         f", and the same in {counted(len(group.others), 'more result')}" if group.others else "",
     )
-    found = f"{place(finding)}: {run.contrast(finding)}" if finding else judgement.reason
-    if finding and finding.difference_class == DifferenceClass.TIMING and run.times_of(finding) is None:
-        found = judgement.reason  # without tables, only the checker's reason contains the measured time
-    lines = [what, plain(f"  {shortened(found, VALUE_LENGTH_MAX)}")]
+    lines = [what, plain(f"  {shortened(says(judgement, finding), VALUE_LENGTH_MAX)}")]
     if finding and (assumed := assumptions(judgement)):
         lines.append(plain(f"  {shortened(assumed, VALUE_LENGTH_MAX)}"))
     if advice := disagreement(judgement):

@@ -65,7 +65,6 @@ class ComparedTarget:
 
     def events(self, scenario_id: str) -> Sequence[Event]:
         """Return the events of the attempt that a scenario's result is from."""
-        self.run.steps.read_all()
         return self.run.steps.ruling(self.target, scenario_id)
 
     @cached_property

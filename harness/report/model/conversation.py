@@ -24,7 +24,7 @@ from harness.report.model.phrases import (
     first_difference_anchor,
     place,
 )
-from harness.report.model.run_data import PageLimit, Run, ScriptPage, times_in
+from harness.report.model.run_data import PageLimit, Run, ScriptPage
 from harness.results.status import NEEDS_ATTENTION, status_of
 from harness.trace.canonical import Json, canonical_json, error_codes_in
 from harness.trace.events import Event, EventKind
@@ -164,15 +164,15 @@ def _section(
     return TargetSection(
         judgement=judgement,
         urgency=0 if how in NEEDS_ATTENTION else 1 if differences else 2,
-        finding=_finding(first, rows) if first else None,
+        finding=_finding(first) if first else None,
         before=[step for step in steps if first and 0 <= step.step < first.step],
         after=[step for step in steps if not (first and 0 <= step.step < first.step)],
         lender=lender,
     )
 
 
-def _finding(difference: Difference, rows: Iterable[AlignedEvents]) -> DifferenceText:
-    expected, actual = contrasted(difference, times_in(rows, difference))
+def _finding(difference: Difference) -> DifferenceText:
+    expected, actual = contrasted(difference)
     return DifferenceText(
         place=place(difference),
         difference_class=difference.difference_class,
@@ -221,7 +221,7 @@ def _events(
             here = about[row.event.sequence]
         yield _event(row, here, is_compared=is_compared, is_whole=is_whole)
     if lacking:
-        findings = [_finding(each, rows) for each in lacking]
+        findings = [_finding(each) for each in lacking]
         yield EventRow(None, None, True, False, False, (), findings, "", "")  # noqa: FBT003 - it is a row
 
 
@@ -245,7 +245,7 @@ def _event(
         is_kind_different=is_compared and (oracle and oracle.kind) != (target and target.kind),
         is_flowing=is_flowing,
         fields=flat if is_flowing else aligned_fields(left, right, marks),
-        findings=[_finding(each, (row,)) for each in differences],
+        findings=[_finding(each) for each in differences],
     )
 
 

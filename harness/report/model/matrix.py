@@ -1,5 +1,6 @@
 """The matrix of results, one character each, and the other figures of the index page, for a template."""
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -253,18 +254,12 @@ def neighbours(run: Run) -> Mapping[str, Neighbours]:
     hrefs: dict[str, str] = {}
     for each in run.judgements:
         if status_of(each) in NEEDS_ATTENTION:
-            href = result_address(each.scenario_id, each.target)
-            hrefs.setdefault(each.scenario_id, href)
-    ids = sorted({each.scenario_id for each in run.judgements})
-    previous = dict(zip(ids, _before(ids, hrefs), strict=True))
-    following = dict(zip(reversed(ids), _before(ids[::-1], hrefs), strict=True))
-    return {name: Neighbours(previous[name], following[name]) for name in ids}
-
-
-def _before(ids: list[str], hrefs: Mapping[str, str]) -> list[str]:
-    """Return, for each id, the link of the nearest id before it that has a link."""
-    found, last = [], ""
-    for name in ids:
-        found.append(last)
-        last = hrefs.get(name, last)
-    return found
+            hrefs.setdefault(each.scenario_id, result_address(each.scenario_id, each.target))
+    ids = sorted(hrefs)
+    around = ["", *(hrefs[each] for each in ids), ""]
+    return {
+        each.scenario_id: Neighbours(
+            around[bisect_left(ids, each.scenario_id)], around[bisect_right(ids, each.scenario_id) + 1]
+        )
+        for each in run.judgements
+    }

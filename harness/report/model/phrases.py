@@ -4,26 +4,27 @@ import hashlib
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from itertools import zip_longest
-from typing import Final, Protocol
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 import tomlkit
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from tomlkit.items import Array
 
+from harness.diff.judge import TargetInfo
 from harness.diff.model import Difference, Judgement
 from harness.diff.target_pattern import is_reference
 from harness.report.model.field_rows import readable
-from harness.results.status import ResultStatus
+from harness.results.status import NEEDS_ATTENTION, ResultStatus
 from harness.tables import Table, read_table
 from harness.terminal import in_terminal
 from harness.trace.canonical import canonical_json
+from harness.trace.events import TraceHeader
 from harness.trace.schema import TraceError, parsed_json
-from harness.verdict import Confirmation, Outcome
+from harness.verdict import Confirmation, DifferenceClass, Outcome
 
 _REPOSITORY: Final = "https://github.com/apache/kafka/blob"
 
@@ -59,14 +60,13 @@ _FILES: Final = {
 _NAMED: Final = re.compile(r"\b(?P<method>(?P<class>[A-Z]\w*)(?:\.\w+)?#\w+)|\b(?:KAFKA|KIP)-\d+\b")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourcePart:
+class SourcePart(NamedTuple):
     """A part of a scenario's source text."""
 
     text: str
-    href: str
+    href: str = ""
     """The link to the source; empty if unknown."""
-    title: str
+    title: str = ""
     """The link's tooltip."""
 
 
@@ -75,23 +75,23 @@ def source_parts(text: str) -> Iterator[SourcePart]:
     end = 0
     for found in _NAMED.finditer(text):
         if found.start() > end:
-            yield SourcePart(text=text[end : found.start()], href="", title="")
+            yield SourcePart(text[end : found.start()])
         yield _part(found)
         end = found.end()
     if end < len(text):
-        yield SourcePart(text=text[end:], href="", title="")
+        yield SourcePart(text[end:])
 
 
 def _part(found: re.Match[str]) -> SourcePart:
     name = found.group()
     if found["method"] is None:
-        return SourcePart(text=name, href=link_address(name), title=name)
+        return SourcePart(name, link_address(name), name)
     file = _FILES.get(name) or _FILES.get(found["class"])
     if file is None:
-        return SourcePart(text=name, href="", title="")
+        return SourcePart(name)
     tag, path = file
     title = f"{path.rpartition('/')[2]} of Kafka {tag}, on GitHub"
-    return SourcePart(text=name, href=f"{_REPOSITORY}/{tag}/{path}", title=title)
+    return SourcePart(name, f"{_REPOSITORY}/{tag}/{path}", title)
 
 
 def templates(package: str, *, escapes: bool = True) -> Environment:
@@ -152,7 +152,6 @@ def css_name(value: str) -> str:
     return value.replace(" ", "-")
 
 
-__all__ = ("in_markdown", "in_terminal", "in_xml")
 _NO_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot contain at all, escaped or not."""
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]<>#|~&@])")
@@ -174,36 +173,11 @@ _QUOTED: Final = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\"""")
 _CLOSING: Final = {"{": "}", "[": "]"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Times:
-    """How long an answer took."""
-
-    target_ms: float
-    oracle_ms: float | None
-    """None if the oracle has no such answer."""
-    waits: str = ""
-    """How long clients wait, in words, if it came after its time."""
-
-
-def contrasted(difference: Difference, times: Times | None = None) -> tuple[str, str]:
-    """Return what was expected and what came.
-
-    Args:
-        difference: a difference in a field or in a whole answer.
-        times: the answer's times, if it came too early or too late.
-    """
+def contrasted(difference: Difference) -> tuple[str, str]:
+    """Return what was expected and what came, in a field or as a whole answer."""
     if difference.field is not None and (counts := _counts(difference.field, difference)) is not None:
         return counts
-    expected, actual = readable(difference.expected), readable(difference.actual)
-    if times is None:
-        return expected, actual
-    oracle = "" if times.oracle_ms is None else f" (the reference answers after {_ms(times.oracle_ms)})"
-    waits = f" ({times.waits})" if times.waits else ""
-    return f"{expected}{oracle}", f"after {_ms(times.target_ms)}{waits}"
-
-
-def _ms(duration_ms: float) -> str:
-    return f"{duration_ms:.1f}".removesuffix(".0") + " ms"
+    return readable(difference.expected), readable(difference.actual)
 
 
 def _counts(field: str, difference: Difference) -> tuple[str, str] | None:
@@ -372,24 +346,8 @@ def property_options(added: Iterable[Mapping[str, str]]) -> tuple[str, ...]:
     )
 
 
-class RunTarget(Protocol):
-    """The data on a target that a command line needs, from any record that has them."""
-
-    @property
-    def spec(self) -> str:
-        """The spec as users write it."""
-
-    @property
-    def profile(self) -> str:
-        """The profile that the target was compared with."""
-
-    @property
-    def oracle(self) -> str | None:
-        """Name of the target that this one was compared with; None for a reference."""
-
-
 def repetition(
-    targets: Sequence[RunTarget],
+    targets: Sequence[TargetInfo | TraceHeader],
     scenario_id: str,
     *,
     command: str,
@@ -427,10 +385,18 @@ def place(difference: Difference) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def contrast(difference: Difference, times: Times | None = None) -> str:
-    """Return what was expected and what came, each at most a line long; with times if they are given."""
-    expected, actual = contrasted(difference, times)
-    return f"expected {shortened(expected)}, got {shortened(actual)}"
+def contrast(difference: Difference) -> str:
+    """Return what was expected and what came, each at most a line long."""
+    expected, actual = map(shortened, contrasted(difference))
+    return f"expected {expected}, got {actual}"
+
+
+def says(judgement: Judgement, difference: Difference | None) -> str:
+    """Return what a result shows: one of its differences, or its reason, which has the times of an answer."""
+    is_timing = difference is not None and difference.difference_class == DifferenceClass.TIMING
+    if difference is None or not place(difference) or (is_timing and difference.ordinal == 0):
+        return judgement.reason
+    return f"{place(difference)}: {contrast(difference)}"
 
 
 def shortened(value: str, length_max: int = VALUE_LENGTH_MAX) -> str:
@@ -502,18 +468,14 @@ def not_compared(judgements: Iterable[Judgement]) -> Sequence[str]:
     return sorted(set(found))
 
 
+_ADJECTIVES: Final = (ResultStatus.INDETERMINATE, ResultStatus.FLAKY)
+
+
 def headline(counts: dict[ResultStatus, int]) -> str:
     """Return one sentence that summarises a run."""
-    attention = {
-        ResultStatus.ERROR: ("harness error", "harness errors"),
-        ResultStatus.FAILED: ("unexpected difference", "unexpected differences"),
-        ResultStatus.STALE: ("expectation that no longer matches", "expectations that no longer match"),
-        ResultStatus.INDETERMINATE: ("indeterminate result", "indeterminate results"),
-        ResultStatus.FLAKY: ("flaky result", "flaky results"),
-    }
     parts = [
-        f"{counts[kind]} {words[0] if counts[kind] == 1 else words[1]}"
-        for kind, words in attention.items()
+        counted(counts[kind], f"{kind.value} result" if kind in _ADJECTIVES else kind.value)
+        for kind in NEEDS_ATTENTION
         if counts.get(kind)
     ]
     if parts:
@@ -521,8 +483,7 @@ def headline(counts: dict[ResultStatus, int]) -> str:
     if sum(counts.values()) == counts.get(ResultStatus.SKIPPED, 0):
         return "nothing was run on any target"
     known = counts.get(ResultStatus.KNOWN, 0)
-    differences = "1 known difference" if known == 1 else f"{known} known differences"
-    return f"every result was expected ({differences})" if known else "every result was expected"
+    return "every result was expected" + (f" ({counted(known, 'known difference')})" if known else "")
 
 
 def link_address(link: str) -> str:

@@ -9,7 +9,7 @@ from typing import Final, Self, TypeAlias
 from harness.diff.model import GOOD, Judgement
 from harness.report.model.cause_groups import alike
 from harness.report.model.gate_data import Decision, read_decision
-from harness.report.model.phrases import place, result_address
+from harness.report.model.phrases import result_address, says
 from harness.report.model.run_data import Run
 from harness.report.model.trend import History, read_rows, site_beside
 from harness.results.baseline import BaselineResult, kept_baseline
@@ -250,4 +250,4 @@ def _reported(run: Run, judgement: Judgement) -> tuple[str, str | None]:
     finding = run.first_difference(judgement)
     if finding is None:
         return "" if judgement.outcome == Outcome.CONFORMS else judgement.reason, None
-    return f"{place(finding)}: {run.contrast(finding)}", finding.cause
+    return says(judgement, finding), finding.cause

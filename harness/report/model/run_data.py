@@ -14,8 +14,6 @@ from harness.diff.model import Attempt, Difference, Judgement
 from harness.diff.target_pattern import is_reference
 from harness.report.model.clients import client_repetition
 from harness.report.model.phrases import (
-    Times,
-    contrast,
     disagreement,
     entry_text,
     repetition,
@@ -37,10 +35,10 @@ from harness.targets.base.limits import PAGE_BYTES
 from harness.trace.canonical import Json, error_codes_in
 from harness.trace.clause import Clause
 from harness.trace.embedded import canonical_fields, drive_times
-from harness.trace.events import LATE, Event, EventKind, RunFooter, RunHeader, TraceHeader
+from harness.trace.events import Event, EventKind, RunFooter, RunHeader, TraceHeader
 from harness.trace.files import RunFolder, attempt_name, read_events, read_records
 from harness.trace.schema import TraceError
-from harness.verdict import DifferenceClass, Expectation, Outcome
+from harness.verdict import Expectation, Outcome
 
 AnsweredCode: TypeAlias = tuple[str, int, str, str]
 """An API, its version, an error code, and the target that answered with it."""
@@ -116,7 +114,7 @@ _Events: TypeAlias = Mapping[str, Sequence[Event]]
 
 
 class StepTable:
-    """The aligned events of a run; only the first scenario that is asked for is read by itself."""
+    """The events of a run, aligned with those of the oracles."""
 
     def __init__(self, folder: RunFolder, judgements: Iterable[Judgement]) -> None:
         """Take a run's folder; nothing is read before it is asked for."""
@@ -124,33 +122,29 @@ class StepTable:
         self._attempts = {
             (each.target, each.scenario_id): each.attempt for each in judgements if each.attempt > 1
         }
+        self._traces: dict[str, _Events] = {}
         self.damage: dict[Path, str] = {}
         """Why a file of the record could not be read, by its path; what it has is left out."""
-        self._traces: dict[str, _Events] | None = None
-        self._asked: str | None = None
-        """The scenario that was asked for last."""
 
     def read_all(self) -> None:
-        """Read all traces, for a report of all scenarios."""
-        if self._traces is None:
+        """Read all traces, unless they have been read."""
+        if not self._traces:
             later = {attempt_name(target, number) for (target, _), number in self._attempts.items()}
-            self._traces = {name: self._read(name, None) for name in (*self._folder.targets(), *later)}
+            self._traces = {name: self._read(name) for name in (*self._folder.targets(), *later)}
 
     def of_scenario(self, scenario_id: str) -> dict[str, tuple[AlignedEvents, ...]]:
         """Return a scenario's events by target, in order; events outside the script's steps come last."""
-        if self._asked not in (None, scenario_id):
-            self.read_all()
-        self._asked = scenario_id
         limit = PageLimit()
         return {
-            target: tuple(sorted(limit.within(rows), key=_happening))
+            target: tuple(
+                sorted(limit.within(rows), key=lambda row: (row.step < 0, row.step, row.occurrence))
+            )
             for target, rows in self._aligned(scenario_id)
         }
 
     def events(self) -> Iterator[Event]:
         """Yield the events of the attempts that results come from."""
         self.read_all()
-        assert self._traces is not None
         for target in self._folder.targets():
             for scenario_id in self._traces[target]:
                 yield from self.ruling(target, scenario_id)
@@ -180,25 +174,20 @@ class StepTable:
         return self._first(name, scenario_id)
 
     def _first(self, trace: str, scenario_id: str) -> Sequence[Event]:
-        traces = self._traces
-        events = self._read(trace, scenario_id) if traces is None else traces.get(trace, {})
-        return events.get(scenario_id, ())
+        self.read_all()
+        return self._traces.get(trace, {}).get(scenario_id, ())
 
-    def _read(self, trace: str, scenario_id: str | None) -> _Events:
+    def _read(self, trace: str) -> _Events:
         """Read a trace if it is there; if it is damaged, a report has all that the other files have."""
         found: dict[str, list[Event]] = defaultdict(list)
         path = self._folder.events(trace)
         try:
             if path.exists():
-                for event in read_events(path, scenario_ids=None if scenario_id is None else {scenario_id}):
+                for event in read_events(path):
                     found[event.scenario_id].append(event)
         except TraceError as error:
             self.damage[path] = str(error)
         return {name: sorted(events, key=lambda each: each.sequence) for name, events in found.items()}
-
-
-def _happening(row: AlignedEvents) -> tuple[bool, int, int]:
-    return (row.step < 0, row.step, row.occurrence)
 
 
 _PAYLOADS: Final = ("raw", "fields", "canonical")
@@ -428,33 +417,6 @@ class Run:
     def first_difference(self, judgement: Judgement) -> Difference | None:
         """Return the finding of a scenario on a target, if there is one."""
         return next(iter(self.differences.get((judgement.target, judgement.scenario_id), ())), None)
-
-    def times_of(self, difference: Difference) -> Times | None:
-        """Return the times of an answer that came too early or too late; None for other differences."""
-        if difference.difference_class != DifferenceClass.TIMING:
-            return None
-        rows = self.steps.of_scenario(difference.scenario_id).get(difference.target, ())
-        return times_in(rows, difference)
-
-    def contrast(self, difference: Difference) -> str:
-        """Return what was expected and what came, in words."""
-        return contrast(difference, self.times_of(difference))
-
-
-def times_in(rows: Iterable[AlignedEvents], difference: Difference) -> Times | None:
-    """Return the times of the answer that a difference is about, if it is a difference of time."""
-    if difference.difference_class != DifferenceClass.TIMING:
-        return None
-    row = next(
-        (each for each in rows if each.event and each.event.sequence == difference.event_sequence), None
-    )
-    if row is None or row.event is None or row.event.elapsed_ms is None:
-        return None
-    return Times(
-        target_ms=row.event.elapsed_ms,
-        oracle_ms=row.other.elapsed_ms if row.other else None,
-        waits=(row.event.note or "").partition(LATE)[2],
-    )
 
 
 def _references(summaries: Iterable[TargetSummary]) -> frozenset[str]:

@@ -9,12 +9,12 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from harness.extras import why_without
 from harness.report.model.matrix import ABSENT, code
 from harness.report.model.phrases import instant
-from harness.results.status import mark
+from harness.results.status import ResultMark, mark
 from harness.results.stored_data import ReportError
 from harness.spark.rows import (
     CauseAge,
@@ -158,14 +158,6 @@ def site_beside(site: Path, run_id: str) -> str:
     return f"../{run_id}/" if is_there else ""
 
 
-class _ResultMark(NamedTuple):
-    """The fields that a result's mark is computed from."""
-
-    outcome: str
-    expectation: str
-    confirmation: str
-
-
 def _results(trend_dir: Path, run_ids: Sequence[str]) -> dict[tuple[str, str], str]:
     places = {run_id: place for place, run_id in enumerate(run_ids)}
     found: dict[tuple[str, str], list[str]] = defaultdict(lambda: [ABSENT] * len(run_ids))
@@ -175,7 +167,7 @@ def _results(trend_dir: Path, run_ids: Sequence[str]) -> dict[tuple[str, str], s
     columns = [table.column(name).to_pylist() for name in names]
     for run_id, target, scenario_id, *reported in zip(*columns, strict=True):
         if run_id in places:
-            found[target, scenario_id][places[run_id]] = code(reported[0], mark(_ResultMark(*reported)))
+            found[target, scenario_id][places[run_id]] = code(reported[0], mark(ResultMark(*reported)))
     return {place: "".join(codes) for place, codes in found.items()}
 
 

@@ -195,7 +195,7 @@ def test_a_target_is_an_environment_with_the_runs_own_decision(tmp_path: Path, c
     assert [each["name"] for each in config["targets"]] == [SCALA, JAVA]
     decided = {each["environment"]: (each["success"], each["message"]) for each in config["gate"]}
     assert decided == {
-        SCALA: (False, "1 unexpected difference, 1 expectation that no longer matches"),
+        SCALA: (False, "1 unexpected difference, 1 stale expectation"),
         JAVA: (True, "every result was expected"),
     }
     assert [len(each["testResults"]) for each in config["gate"]] == [2, 0]
