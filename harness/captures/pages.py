@@ -30,7 +30,7 @@ from harness.report.model.conversation import lone_conversation_data, steps_with
 from harness.report.model.coverage import heat_tables
 from harness.report.model.phrases import address
 from harness.report.model.run_data import PageLimit, for_page
-from harness.report.site.pages import NavItem, Site
+from harness.report.site.pages import Site
 from harness.results.replay_results import ReplayFinding
 from harness.trace.canonical import Json
 from harness.trace.events import EventKind
@@ -38,7 +38,6 @@ from harness.verdict import DifferenceClass
 
 _JUDGED: Final = "judged"
 _COVERAGE: Final = "coverage"
-_NAVIGATION: Final = (NavItem(view=_JUDGED, name="Judged"), NavItem(view=_COVERAGE, name="Coverage"))
 _ROWS_MAX: Final = 500
 _FILES_SHOWN: Final = 10
 
@@ -66,7 +65,7 @@ def write_pages(out: Path, judged: JudgedCaptures, spec: ReferenceProfile, given
     out.mkdir(parents=True, exist_ok=True)
     first, *others = given.files
     name = f"{first.name} and {len(others)} more" if others else first.name
-    site = Site(out, name, nav=_NAVIGATION)
+    site = Site(out, name, nav=(_JUDGED, _COVERAGE))
     site.clear()
     patterns = {each.signature: each for each in patterns_of(judged.groups)}
     excerpts = _in_order(judged.groups, patterns)

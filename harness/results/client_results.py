@@ -104,21 +104,26 @@ ClientResultKey = tuple[str, str, str]
 """A target's name, a script's id, a library."""
 
 
-class ClientStep(StoredData):
+class ScriptStep(StoredData):
     """One step of a script, in words."""
 
     text: str
 
 
-class ClientScriptData(StoredData):
-    """One script, as stored in the run."""
+class StoredScript(StoredData):
+    """What a stored script says of itself, of scenarios and of clients alike."""
 
     id: str
     title: str
     notes: str = ""
     source: str
+    steps: tuple[ScriptStep, ...]
+
+
+class ClientScriptData(StoredScript):
+    """A script of clients."""
+
     uses: tuple[str, ...]
-    steps: tuple[ClientStep, ...]
 
 
 class Remark(StoredData):
@@ -334,9 +339,10 @@ def load_clients(folder: Path) -> ClientsRun:
             for each in read_outcomes(files, record.name)
         },
         replayed={
-            (record.name, *each.conversation.rsplit("/", 1)): each.reported
+            (record.name, script_id, library): each.reported
             for record in records.values()
             for each in read_counts(files.of_target(record.name))
+            for script_id, _, library in [each.conversation.rpartition("/")]
         },
     )
 
@@ -468,7 +474,7 @@ def _signature_of(result: ClientResult) -> str | None:
     The hash leaves out what varies by chance: an event's number in its conversation, and the observed values.
     """
     departure = _departure(result) if result.outcome in _DEPARTED else None
-    return departure and _digest([result.scenario_id, result.library, *departure])
+    return None if departure is None else _digest([result.scenario_id, result.library, *departure])
 
 
 def _departure(result: ClientResult) -> tuple[object, ...] | None:

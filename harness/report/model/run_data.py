@@ -24,6 +24,7 @@ from harness.results.client_impact import impact_of
 from harness.results.client_results import (
     ClientResult,
     ClientsRun,
+    StoredScript,
     clients_folder,
     column_name,
     load_clients,
@@ -231,25 +232,12 @@ def for_page(difference: Difference) -> Difference:
     return replace(difference, expected=expected, actual=actual)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScriptStep:
-    """One line of a script, in words."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScriptPage:
+class ScriptPage(StoredScript):
     """The static description of a scenario."""
 
-    id: str
-    title: str
-    notes: str
-    source: str
     clauses: tuple[str, ...]
     needs: tuple[str, ...]
     broker_config: Mapping[str, str | int | float | bool]
-    steps: tuple[ScriptStep, ...]
 
 
 _SCRIPTS: Final = TypeAdapter(dict[str, ScriptPage])

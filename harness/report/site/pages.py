@@ -15,7 +15,6 @@ import json
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -66,26 +65,10 @@ _SHARED_LENGTH_MIN: Final = 16
 """The length of a text from which on a file has it once, however many of its documents have it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NavItem:
-    """One item of the navigation: a view."""
-
-    view: str
-    name: str
-
-
-NAVIGATION: Final = (
-    NavItem(view="matrix", name="Matrix"),
-    NavItem(view="changes", name="Versions"),
-    NavItem(view="regression", name="Regression"),
-    NavItem(view="trend", name="Trend"),
-    NavItem(view="coverage", name="Coverage"),
-    NavItem(view="gate", name="Gate"),
-)
-CLIENTS_NAVIGATION: Final = NavItem(view="clients", name="Clients")
-"""The second item if a run also has client scripts; the first if it has nothing else."""
-TREND_NAVIGATION: Final = (NAVIGATION[3], NAVIGATION[2])
-"""The navigation of a trend's site, which belongs to no single run."""
+NAVIGATION: Final = ("matrix", "changes", "regression", "trend", "coverage", "gate")
+"""The views of a run of scenarios, in the order of the navigation."""
+_CLIENTS: Final = "clients"
+"""The second view if a run also has client scripts; the first if it has nothing else."""
 
 
 _SCALARS: Final = frozenset((int, float, bool, type(None)))
@@ -150,7 +133,7 @@ class Site:
     """Writes one site: views at once, documents and conversations when their file is full."""
 
     def __init__(
-        self, directory: Path, run_id: str, *, nav: Sequence[NavItem] = NAVIGATION, banner: str = ""
+        self, directory: Path, run_id: str, *, nav: Sequence[str] = NAVIGATION, banner: str = ""
     ) -> None:
         """Take the site's folder; files of an earlier site in it stay until they are written again."""
         self._directory = directory
@@ -161,7 +144,7 @@ class Site:
             "run_id": run_id,
             "run_path": _from_here(directory),
             "banner": banner,
-            "views": frozenset(item.view for item in self._nav),
+            "views": frozenset(self._nav),
         }
 
     def clear(self) -> None:
@@ -210,8 +193,8 @@ class Site:
             write_whole(self._directory / name, (static / name).read_text(encoding="utf-8"))
         loader = (static / "loader.js").read_text(encoding="utf-8").strip()
         facts = {
-            "first": self._nav[0].view,
-            "views": [item.view for item in self._nav],
+            "first": self._nav[0],
+            "views": self._nav,
             "documents": list(self._files.values()),
             "legend": legend(),
             "arrows": {css_name(kind): arrow for kind, arrow in ARROWS.items()},
@@ -254,13 +237,13 @@ def has_results(folder: Path) -> bool:
     return any((folder / DATA / f"{view}.js").is_file() for view in ("matrix", "clients"))
 
 
-def navigation_of(folder: Path) -> tuple[NavItem, ...]:
+def navigation_of(folder: Path) -> Sequence[str]:
     """Return the navigation of a run's site."""
     if is_clients_folder(folder):
-        return (CLIENTS_NAVIGATION, NAVIGATION[-1])
+        return (_CLIENTS, NAVIGATION[-1])
     if clients_folder(folder) is None:
         return NAVIGATION
-    return (NAVIGATION[0], CLIENTS_NAVIGATION, *NAVIGATION[1:])
+    return (NAVIGATION[0], _CLIENTS, *NAVIGATION[1:])
 
 
 def banner(footer: RunFooter | None) -> str:

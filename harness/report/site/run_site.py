@@ -33,7 +33,6 @@ from harness.report.site.pages import (
     INDEX,
     NAVIGATION,
     STATIC,
-    TREND_NAVIGATION,
     Site,
     banner,
     has_results,
@@ -343,7 +342,7 @@ def add_gate_view(folder: Path, run_id: str) -> str:
     gate_view(folder, site)
     if not has_site:
         site.finish()
-    return f"{folder / INDEX}#{NAVIGATION[-1].view}"
+    return f"{folder / INDEX}#{NAVIGATION[-1]}"
 
 
 def render_trend(trend_dir: Path) -> Path:
@@ -353,7 +352,7 @@ def render_trend(trend_dir: Path) -> Path:
         ReportError: a table is missing or damaged.
     """
     history = History.load(trend_dir, trend_dir)
-    site = Site(trend_dir, f"{len(history.runs)} runs of an archive", nav=TREND_NAVIGATION)
+    site = Site(trend_dir, f"{len(history.runs)} runs of an archive", nav=("trend", "regression"))
     regression = Regression.of_trend(trend_dir, history)
     site.view("regression", "regression.html.j2", regression=regression, missing=None)
     site.view("trend", "trend.html.j2", trend=Trend.load(trend_dir, history), missing=None)

@@ -1,8 +1,7 @@
 """The site of a tap: requests, answers, and violated invariants; nothing is judged."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,51 +14,20 @@ from harness.report.model.conversation import (
     lone_conversation_data,
     steps_of,
 )
-from harness.report.model.coverage import HeatTable, heat_tables
+from harness.report.model.coverage import heat_tables
 from harness.report.model.phrases import slug
 from harness.report.model.run_data import AnsweredCode
-from harness.report.site.pages import NavItem, Site, banner
+from harness.report.site.pages import Site, banner
 from harness.trace.canonical import Json
-from harness.trace.events import Event, EventKind, TraceHeader
+from harness.trace.events import Event, EventKind
 from harness.trace.files import RunFolder, read_events, read_records
 
-_NAVIGATION: Final = (NavItem(view="tap", name="Tap"),)
 CONNECTION_COUNT_MAX: Final = 400
 """The number of connections whose conversation a site contains; the trace has all."""
 _VIOLATION_COUNT_MAX: Final = 500
 _NO_CODE: Final = "—"
 _FINE: Final = (NO_ERROR, _NO_CODE)
 _ENDS: Final = (EventKind.CLOSED, EventKind.DISCONNECTED)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Connection:
-    """One connection, with a summary of its traffic."""
-
-    name: str
-    conversation: str
-    client_id: str
-    began_ms: float
-    ended_ms: float
-    requests: int
-    apis: str
-    errors: str
-    ended: str
-    violations: int
-    anchor: str
-    talk: str
-    """The name of the data with the conversation; empty if the site has none."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TappedTarget:
-    """What a tap recorded of one target."""
-
-    header: TraceHeader
-    event_count: int
-    request_count: int
-    connections: tuple[Connection, ...]
-    heat: tuple[HeatTable, ...]
 
 
 def tap_site(folder: RunFolder) -> Path:
@@ -69,7 +37,7 @@ def tap_site(folder: RunFolder) -> Path:
         TraceError: a file of the tap is damaged, or the tap was killed and is not finished yet.
     """
     header, footer = folder.read_run(), folder.read_footer()
-    site = Site(folder.path, header.run_id, banner=banner(footer), nav=_NAVIGATION)
+    site = Site(folder.path, header.run_id, banner=banner(footer), nav=("tap",))
     site.clear()
     path = folder.record / VIOLATIONS
     violations = read_records(Violation, path) if path.is_file() else ()
@@ -87,74 +55,65 @@ def tap_site(folder: RunFolder) -> Path:
     return site.finish()
 
 
-def _target(folder: RunFolder, name: str, violations: Iterable[Violation], site: Site) -> TappedTarget:
+def _target(
+    folder: RunFolder, name: str, violations: Iterable[Violation], site: Site
+) -> Mapping[str, object]:
+    """Return what a tap recorded of one target, for the template."""
     events = read_events(folder.events(name))
+    broken = {(each.scenario_id, each.sequence) for each in violations if each.target == name}
     by_connection: dict[tuple[str, str], list[Event]] = defaultdict(list)
     for event in events:
         by_connection[event.scenario_id, event.connection or ""].append(event)
-    broken = _broken(events, violations, name)
-    connections: list[Connection] = []
-    for place, (key, members) in enumerate(by_connection.items()):
-        found = _connection(name, key, members, broken[key])
-        if place < CONNECTION_COUNT_MAX:
-            found = replace(found, talk=site.talk(found.anchor, _conversation(found, members)))
-        connections.append(found)
-    return TappedTarget(
-        header=folder.read_headers(name)[0],
-        event_count=len(events),
-        request_count=sum(each.kind == EventKind.REQUEST for each in events),
-        connections=tuple(connections),
-        heat=tuple(heat_tables(_answers(events))),
-    )
+    return {
+        "header": folder.read_headers(name)[0],
+        "request_count": sum(each.kind == EventKind.REQUEST for each in events),
+        "heat": tuple(heat_tables(_answers(events))),
+        "connections": [
+            _connection(name, *key, members, broken, site if place < CONNECTION_COUNT_MAX else None)
+            for place, (key, members) in enumerate(by_connection.items())
+        ],
+    }
 
 
-def _broken(
-    events: Iterable[Event], violations: Iterable[Violation], target: str
-) -> Counter[tuple[str, str]]:
-    """Return the counts of violations by the connection of the violating event."""
-    places = {(each.scenario_id, each.sequence) for each in violations if each.target == target}
-    return Counter(
-        (each.scenario_id, each.connection or "")
-        for each in events
-        if (each.scenario_id, each.sequence) in places
-    )
-
-
-def _connection(target: str, key: tuple[str, str], events: list[Event], violations: int) -> Connection:
-    conversation, name = key
+def _connection(
+    target: str,
+    conversation: str,
+    name: str,
+    events: Sequence[Event],
+    broken: Container[tuple[str, int]],
+    site: Site | None,
+) -> Mapping[str, object]:
+    """Return one connection with a summary of its traffic; its conversation goes into the site, if given."""
     requests = Counter(each.api or "?" for each in events if each.kind == EventKind.REQUEST)
     answers = (_code(each) for each in events if each.kind == EventKind.RESPONSE)
     errors = Counter(code for code in answers if code not in _FINE)
     # Frames that were in flight may still come after the end.
     end = next((each for each in events if each.kind in _ENDS), None)
     anchor = f"connection-{slug(f'{target}/{conversation}/{name}')}"
-    return Connection(
-        name=name,
-        conversation=conversation,
-        client_id=next((each.actor for each in events if each.actor), ""),
-        began_ms=events[0].at_ms,
-        ended_ms=events[-1].at_ms,
-        requests=requests.total(),
-        apis=_counted(requests),
-        errors=_counted(errors),
-        ended="" if end is None else (end.note or end.kind),
-        violations=violations,
-        anchor=anchor,
-        talk="",
-    )
+    return {
+        "name": name,
+        "conversation": conversation,
+        "client_id": next((each.actor for each in events if each.actor), ""),
+        "began_ms": events[0].at_ms,
+        "ended_ms": events[-1].at_ms,
+        "requests": requests.total(),
+        "apis": _counted(requests),
+        "errors": _counted(errors),
+        "ended": "" if end is None else (end.note or end.kind),
+        "violations": sum((each.scenario_id, each.sequence) in broken for each in events),
+        "anchor": anchor,
+        "talk": "" if site is None else site.talk(anchor, _talk(anchor, name, events)),
+    }
 
 
 def _counted(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda each: -each[1]))
 
 
-def _conversation(connection: Connection, events: Iterable[Event]) -> Json:
+def _talk(anchor: str, name: str, events: Iterable[Event]) -> Json:
     reported, left_out = heard(events)
-    return lone_conversation_data(
-        connection.anchor,
-        steps_of(reported, lambda _: -1),
-        further={"left_out": left_out, "title": connection.name},
-    )
+    further: dict[str, Json] = {"left_out": left_out, "title": name}
+    return lone_conversation_data(anchor, steps_of(reported, lambda _: -1), further=further)
 
 
 def _answers(events: Iterable[Event]) -> Mapping[AnsweredCode, int]:

@@ -235,7 +235,7 @@ def test_the_gates_page_says_what_the_gate_said(tmp_path: Path) -> None:
 def test_the_gates_view_shows_the_runs_own_decision_until_a_gate_decides(tmp_path: Path) -> None:
     rendered(small_run().write(tmp_path))
     page = view_of(tmp_path, "gate")
-    assert "The run itself: 1 unexpected difference, 1 expectation that no longer matches" in page
+    assert "The run itself: 1 unexpected difference, 1 stale expectation" in page
     assert "exit code 1 (unexpected)" in page
 
 
