@@ -102,7 +102,7 @@ def _connection(
         "ended": "" if end is None else (end.note or end.kind),
         "violations": sum((each.scenario_id, each.sequence) in broken for each in events),
         "anchor": anchor,
-        "talk": "" if site is None else site.talk(anchor, _talk(anchor, name, events)),
+        "talk": "" if site is None else site.talk(anchor, _conversation(anchor, name, events)),
     }
 
 
@@ -110,7 +110,7 @@ def _counted(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda each: -each[1]))
 
 
-def _talk(anchor: str, name: str, events: Iterable[Event]) -> Json:
+def _conversation(anchor: str, name: str, events: Iterable[Event]) -> Json:
     reported, left_out = heard(events)
     further: dict[str, Json] = {"left_out": left_out, "title": name}
     return lone_conversation_data(anchor, steps_of(reported, lambda _: -1), further=further)
