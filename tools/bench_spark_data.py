@@ -4,7 +4,7 @@ Each copy is a separate run. In a share of the conversations that equal the orac
 file beside the archive lists the places, so that detected differences can be checked against it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -16,7 +16,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # likewise
 
 from harness.diff.model import Difference, Judgement
-from harness.spark.archive import KINDS, Archive, VolumeWriter, arrow_table, completed, target_rows
+from harness.spark.archive import KINDS, Archive, arrow_table, completed, target_rows, writing_volume
 from harness.spark.rows import Answer, BrokerHeader, Trace
 from harness.trace.events import EventKind, RunFooter, RunHeader
 from harness.trace.files import RunFolder, read_records
@@ -214,24 +214,24 @@ def _write_volume(
 ) -> dict[str, dict[str, str]]:
     """Write some copies of the run as one volume; return the volume's runs."""
     name = f"copies-{copies[0]:06d}"
-    with VolumeWriter(archive.root, name) as writer:
+    with writing_volume(archive.root, name) as write:
         for copy in copies:
-            _write_copy(base, writer, copy, plans[copy])
+            _write_copy(base, write, copy, plans[copy])
     return {name: {_run_id(base, copy): "copy" for copy in copies}}
 
 
-def _write_copy(base: BaseRun, writer: VolumeWriter, copy: int, plants: Sequence[Plant]) -> None:
+def _write_copy(
+    base: BaseRun, write: Callable[[str, pa.Table], None], copy: int, plants: Sequence[Plant]
+) -> None:
     run_id = _run_id(base, copy)
     started_at = (_FIRST_NIGHT + timedelta(days=copy)).isoformat()
     pace = 0.8 + 0.4 * Random(copy).random()  # noqa: S311 - how slow a night was is no secret
     renamed = {(plant.trace.target, plant.trace.scenario_id): plant for plant in plants}
     for target, table in base.events.items():
-        writer.write("events", _of_run(_changed_events(base, table, target, plants, pace), run_id))
+        write("events", _of_run(_changed_events(base, table, target, plants, pace), run_id))
     for kind in ("footers", "headers"):
-        writer.write(kind, _of_run(base.tables[kind], run_id))
-    writer.write(
-        "runs", arrow_table(KINDS["runs"], [replace(base.run, run_id=run_id, started_at=started_at)])
-    )
+        write(kind, _of_run(base.tables[kind], run_id))
+    write("runs", arrow_table(KINDS["runs"], [replace(base.run, run_id=run_id, started_at=started_at)]))
     records: Mapping[str, Sequence[Trace | Judgement | Difference]] = {
         "traces": [
             replace(trace, conversation=plant.mark, outcome=Outcome.DIVERGES.value, signature=plant.mark)
@@ -250,7 +250,7 @@ def _write_copy(base: BaseRun, writer: VolumeWriter, copy: int, plants: Sequence
         if kind != "differences":
             table = _without(table, renamed)
         table = pa.concat_tables([table, arrow_table(KINDS[kind], changed)])
-        writer.write(kind, _of_run(table, run_id))
+        write(kind, _of_run(table, run_id))
 
 
 def _of_run(table: pa.Table, run_id: str) -> pa.Table:

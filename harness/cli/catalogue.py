@@ -44,23 +44,34 @@ def list_scenarios(
     """List scenarios, each with its one-sentence claim, or the coverage of the catalogue; run nothing."""
     if coverage:
         return _list_coverage(patterns or [], minimum=minimum, as_json=as_json, suites=suites)
+    found: Sequence[Clause | BehaviourSheet | Crossing]
     if clauses:
-        _list_clauses(load_clauses(suites).values(), patterns or ["*"], as_json=as_json)
-        return ExitCode.EXPECTED
-    if behaviours:
-        _list_behaviours(behaviour_sheets(), as_json=as_json)
-        return ExitCode.EXPECTED
-    chosen = select_scripts(Catalogue(suites), patterns or []).values()
-    if crossings:
-        _list_crossings(find_crossings(chosen, load_blanks(suites)), as_json=as_json)
+        rows = _clauses(load_clauses(suites).values(), patterns or ["*"])
+        found, lines = rows, _clause_lines(rows)
+    elif behaviours:
+        sheets = behaviour_sheets()
+        found, lines = sheets, (f"{sheet.name}  ({sheet.releases})" for sheet in sheets)
     else:
-        _list_scripts(chosen, as_json=as_json)
+        chosen = select_scripts(Catalogue(suites), patterns or []).values()
+        if not crossings:
+            _list_scripts(chosen, as_json=as_json)
+            return ExitCode.EXPECTED
+        crossed = find_crossings(chosen, load_blanks(suites))
+        found, lines = crossed, crossing_lines(crossed)
+    if as_json:
+        _print_json([asdict(each) for each in found])
+    else:
+        typer.echo("\n".join(lines))
     return ExitCode.EXPECTED
+
+
+def _print_json(data: object) -> None:
+    typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
 
 
 def _list_scripts(chosen: Collection[Script], *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps([_summary(script) for script in chosen], indent=2, ensure_ascii=False))
+        _print_json([_summary(script) for script in chosen])
         return
     rows = [(script.id, " ".join(script.apis), " ".join(script.clauses), script.title) for script in chosen]
     console = Console()
@@ -87,13 +98,6 @@ def _list_coverage(named: Sequence[str], *, minimum: float, as_json: bool, suite
     return list_coverage(run, minimum=minimum, as_json=as_json, suites=suites)
 
 
-def _list_crossings(found: Sequence[Crossing], *, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps([asdict(each) for each in found], indent=2, ensure_ascii=False))
-    else:
-        typer.echo("\n".join(crossing_lines(found)))
-
-
 def crossing_lines(found: Sequence[Crossing]) -> Iterator[str]:
     """Yield the tables: how many scripts show each crossing, or the letter of a blank's reason."""
     marks = iter(found)
@@ -107,25 +111,18 @@ def crossing_lines(found: Sequence[Crossing]) -> Iterator[str]:
     yield f"{shown} shown, {reasoned} with a reason, {len(found) - shown - reasoned} blank"
 
 
-def _list_clauses(clauses: Iterable[Clause], patterns: Sequence[str], *, as_json: bool) -> None:
+def _clauses(clauses: Iterable[Clause], patterns: Sequence[str]) -> Sequence[Clause]:
     chosen = [each for each in clauses if any(fnmatchcase(each.id, pattern) for pattern in patterns)]
     if not chosen:
         raise PlanError(f"no row of the catalogue matches {' or '.join(patterns)}; write e.g. 'SG-*'")
-    if as_json:
-        typer.echo(json.dumps([asdict(clause) for clause in chosen], indent=2, ensure_ascii=False))
-        return
-    for clause in chosen:
-        typer.echo(f"{clause.id}  {clause.statement}")
+    return chosen
+
+
+def _clause_lines(clauses: Iterable[Clause]) -> Iterator[str]:
+    for clause in clauses:
+        yield f"{clause.id}  {clause.statement}"
         if clause.exclusion is not None:
-            typer.echo(f"       {clause.exclusion}: {clause.reason}")
-
-
-def _list_behaviours(sheets: Sequence[BehaviourSheet], *, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps([asdict(sheet) for sheet in sheets], indent=2, ensure_ascii=False))
-        return
-    for sheet in sheets:
-        typer.echo(f"{sheet.name}  ({sheet.releases})")
+            yield f"       {clause.exclusion}: {clause.reason}"
 
 
 def _summary(script: Script) -> dict[str, object]:
@@ -162,7 +159,7 @@ def explain(
         raise PlanError(f"{scenario_id!r} names {len(chosen)} scenarios; explain one of them:{ids}")
     for script in chosen.values():
         if as_json:
-            typer.echo(json.dumps(script_to_json(script), indent=2, ensure_ascii=False))
+            _print_json(script_to_json(script))
         else:
             _explain(script)
 
@@ -175,7 +172,7 @@ def _explain_behaviour(name: str, *, suites: str, as_json: bool) -> None:
     shown = load_behaviours(suites).get(sheet.name)
     if as_json:
         by = {} if shown is None else {"shown_by": shown.shown_by}
-        typer.echo(json.dumps({**asdict(sheet), **by}, indent=2, ensure_ascii=False))
+        _print_json({**asdict(sheet), **by})
         return
     typer.echo(f"{sheet.name}\n    {sheet.meaning}\n")
     typer.echo(f"Releases    {sheet.releases}\nDecided by  {sheet.source}")

@@ -1,20 +1,13 @@
 """`clients`: run scripts with real client libraries, and compare their observations."""
 
 import asyncio
-import shlex
-import sys
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from harness.cli.clients_beside import open_for_clients, render_again, specs_of, with_an_address
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.options import (
-    list_only,
-    refuse_taken,
-    telling_of_interruption,
-)
+from harness.cli.options import command_line, list_only, refuse_taken, telling_of_interruption
 from harness.clients.choice import LIBRARY_FORMS, choose_libraries, is_library
 from harness.clients.collect import collect_client_scripts, select_client_scripts
 from harness.clients.known_ids import known_ids
@@ -46,7 +39,6 @@ def clients(
     compare: bool = True,
     tap: bool = True,
     out: Path = Path("reports", "clients"),
-    into: Path | None = None,
     run_id: str | None = None,
     suites: str = "suites",
     expect: list[Path] | None = None,
@@ -59,29 +51,26 @@ def clients(
 ) -> ExitCode:
     """Run client scripts with real clients, and compare the results with the scripts and the reference."""
     writer = Writer()
-    _check(client or [], into, soak, soak_group or [])
-    beside = None if into is None else open_for_clients(into)
-    specs = target or (["reference-tcp"] if beside is None else with_an_address(specs_of(beside)))
+    _check(client or [], soak_group or [])
     plan = ClientsPlan(
         run_id=run_id or new_run_id(),
         scripts=_chosen(suites, scripts or []),
         libraries=(),
-        targets=parse_targets(specs, profile=profile, guards_external=True),
-        command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
+        targets=parse_targets(target or ["reference-tcp"], profile=profile, guards_external=True),
+        command=command_line(),
         out=out,
         compares=compare,
         taps=tap,
         confirms=confirm,
         entries=read_expectations(expectation_files(suites, expect or []), known_ids(suites)),
         jobs=jobs,
-        beside=beside,
     )
     _announce(plan, writer, dry_run=dry_run)
     # Last, because jars of Java's client may have to be fetched: errors in the options are reported first.
     plan = replace(plan, libraries=_libraries(client or [], writer))
     if dry_run:
         return _print_dry_run(plan, writer)
-    with telling_of_interruption(beside or plan.folder.path, "report"):
+    with telling_of_interruption(plan.folder.path, "report"):
         carry_out: Callable[[Tell], Coroutine[None, None, object]] = partial(drive, plan)
         if soak:
             how = partial(soak_all, groups=tuple(soak_group or GROUPS), records_per_s=soak_rate)
@@ -114,10 +103,7 @@ def _carry_out(
     with ProgressDisplay(writer) as display:
         asyncio.run(carry_out(display.target_says))
         run = Run.load(path)
-        if plan.beside is not None:
-            render_again(plan.beside)
-        else:
-            write_report(run)
+        write_report(run)
     print_summary(run, writer)
     return exit_code_of(run)
 
@@ -130,15 +116,13 @@ def _chosen(suites: str, patterns: Sequence[str]) -> tuple[ClientScript, ...]:
         raise PlanError(str(error)) from error
 
 
-def _check(names: Sequence[str], into: Path | None, soak: float, groups: Sequence[str]) -> None:
+def _check(names: Sequence[str], groups: Sequence[str]) -> None:
     strange = [name for name in groups if name not in GROUPS]
     if strange:
         raise PlanError(f"{strange[0]!r} is no group of a soak; choose from {', '.join(GROUPS)}")
     unknown = [name for name in names if not is_library(name)]
     if unknown:
         raise PlanError(f"{unknown[0]!r} is not a client library; choose from {', '.join(LIBRARY_FORMS)}")
-    if into is not None and soak:
-        raise PlanError("a soak has a run folder of its own: leave --into out")
 
 
 def _libraries(names: Sequence[str], writer: Writer) -> tuple[ClientLibrary, ...]:

@@ -31,11 +31,7 @@ _LATEST = Path("reports", LATEST)
 def list_coverage(run: Path | None, *, minimum: float, as_json: bool, suites: str) -> ExitCode:
     """Print the coverage of a run, by default of the newest, or of the scripts if there is none.
 
-    Args:
-        run: the run's folder.
-        minimum: the percentage of observable rows below which the exit code is 1.
-        as_json: whether to print JSON, for programs.
-        suites: the packages of scenarios.
+    If less than a minimum percentage of the observable rows is exercised, the exit code is 1.
     """
     if run is None and not _LATEST.exists():
         coverage = static_coverage(load_clauses(suites), collect(suites))
@@ -74,6 +70,5 @@ def _lines(coverage: Coverage) -> Iterator[str]:
 
 
 def _standings(due: list[ClauseLine], target: str) -> str:
-    """Return the counts of rows by status on a target, e.g. `2✗ 30✓ 4—`."""
     counts = Counter(line.standings[target] for line in due if target in line.standings)
     return " ".join(f"{counts[status]}{STATUS_GLYPHS[status]}" for status in ClauseStatus if counts[status])

@@ -1,7 +1,5 @@
 """`diff`: show what changed for clients from one coordinator to another, or run versions and compare them."""
 
-import shlex
-import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from functools import partial
@@ -11,7 +9,7 @@ import typer
 from rich.console import Console
 
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.options import list_only
+from harness.cli.options import command_line, list_only
 from harness.clients.known_ids import known_ids
 from harness.gate.sides import compare, find_steps
 from harness.orchestration.external import dry_run as list_external
@@ -83,7 +81,7 @@ def diff(
         clauses=tuple(load_clauses(suites).values()),
         targets=chosen.targets,
         reports=out or Path("reports"),
-        command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
+        command=command_line(),
         expectation_files=expectation_files(suites, expect or []),
         at_once=at_once,
         against=chosen.against,

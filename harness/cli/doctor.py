@@ -62,7 +62,6 @@ def _add_node(table: Table) -> None:
 
 
 def _add_docker(table: Table) -> None:
-    """Add a row about the engine that container targets need."""
     if why_without("containers") is not None:
         return
     # Docker's client is an optional extra.

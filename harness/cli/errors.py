@@ -64,12 +64,7 @@ def ends_with_exit_code(command: Callable[P, ExitCode | None]) -> Callable[P, No
 
 
 def _reported(error: Exception, named: Collection[Path]) -> tuple[str, ExitCode] | None:
-    """Return the message to users about an error, and its code; None if the harness is at fault.
-
-    Args:
-        error: the exception that was raised.
-        named: files and folders on the command line.
-    """
+    """Return the message to users about an error, and its code; None if the harness is at fault."""
     remedy = remedy_for(error) if isinstance(error, ImportError) else None
     if remedy is not None:
         return remedy, ExitCode.CONFIGURATION

@@ -24,7 +24,6 @@ from harness.diff.target_pattern import named_target
 from harness.gate.decision import plain
 from harness.gate.evaluate import JudgedRun, judge_whole
 from harness.gate.expectation_care import (
-    Outworn,
     Proposal,
     applying,
     covered_text,
@@ -161,7 +160,6 @@ def _text(path: Path) -> str:
 
 
 def _remove(entries: Sequence[SourcedEntry], *, yes: bool) -> None:
-    """Remove entries that others took the place of."""
     for path in dict.fromkeys(one.path for one in entries if _is_own(one.path)):
         gone = {one.index for one in entries if one.path == path}
         before = _text(path)
@@ -191,10 +189,6 @@ def _asked(what: str, usual: str | None) -> str:
 
 def _written(changes: Mapping[Path, tuple[str, str]], *, yes: bool) -> bool:
     """Show changes of files as diffs, and make them in their order if that is confirmed.
-
-    Args:
-        changes: the text of each file before and after.
-        yes: whether they are confirmed already.
 
     Raises:
         PlanError: a file is part of an installed package, which the next installation replaces.
@@ -235,7 +229,8 @@ def prune(
         typer.echo(f"{one.entry.place}: {one.entry.entry.scenario}: {one.why}")
     if not found:
         typer.echo(f"every entry about the {len(opened)} run(s) still applies")
-    for path, gone in _by_file(found).items():
+    for path in dict.fromkeys(one.entry.path for one in found):
+        gone = [one for one in found if one.entry.path == path]
         before, beside = _text(path), covered_file(path)
         after = without_entries(before, {one.entry.index for one in gone if not one.left})
         left = {one.entry.place: one.left for one in gone}
@@ -250,13 +245,6 @@ def prune(
             changes[beside] = (_text(beside), covered_text(after, covered))
         _written(changes, yes=yes)
     return ExitCode.EXPECTED
-
-
-def _by_file(found: tuple[Outworn, ...]) -> dict[Path, list[Outworn]]:
-    files: dict[Path, list[Outworn]] = {}
-    for one in found:
-        files.setdefault(one.entry.path, []).append(one)
-    return files
 
 
 @expect.command("why")

@@ -1,7 +1,6 @@
 """`gate`: decide on a stored run, and return an exit code."""
 
 import shlex
-from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -12,9 +11,10 @@ from harness.cli.errors import ends_with_exit_code
 from harness.clients.known_ids import known_ids
 from harness.gate.decision import UPDATE, three_lines
 from harness.gate.decision_file import annotations, write_decision
-from harness.gate.evaluate import Gated, Given, evaluate
+from harness.gate.evaluate import Gated, evaluate
 from harness.gate.policy import FILE_NAME, Baseline, Policy, PolicyError, load_policy
 from harness.gate.sides import OF_CLIENTS_TOO, open_run
+from harness.orchestration.judging import Given
 from harness.orchestration.plan import expectation_files
 from harness.report.site.run_site import add_gate_view, add_regression
 from harness.results.status import ExitCode
@@ -53,12 +53,8 @@ def gate(
     policy = _with_pairs(load_policy(config or _usual_config()), pair or [])
     if pair and baseline is None and policy.baseline.run is None:
         raise PolicyError(f"--pair {pair[0]}: there is no baseline; name one with --baseline RUN")
-    given = Given(
-        expectation_files=expectation_files(suites, expect or []),
-        catalogue=known_ids(suites),
-        baseline=baseline,
-        today=datetime.now(UTC).date(),
-    )
+    files = expectation_files(suites, expect or [])
+    given = Given(expectation_files=files, catalogue=known_ids(suites), baseline=baseline)
     gated = evaluate(open_run(run_folder, OF_CLIENTS_TOO), policy, given)
     summary = write_decision(gated, out or folder, policy=policy)
     page = add_gate_view(out or folder, gated.decision.run_id)
@@ -90,7 +86,6 @@ def _with_pairs(policy: Policy, pairs: list[str]) -> Policy:
 
 
 def _print(gated: Gated, writer: Writer, run: Path) -> None:
-    """Print the three lines, and help for the first complaint about a scenario."""
     decision = gated.decision
     for line in three_lines(decision):
         writer.say(line)

@@ -3,7 +3,7 @@
 import json
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
@@ -28,52 +28,32 @@ from harness.trace.schema import json_schema
 from harness.trace.starvation import Starvation
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+    pass
 
-SCHEMAS_FOLDER: Final = "schemas"
-"""The folder of the schemas, beside the other generated pages."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedSchema:
-    """A schema, and the data that obey it."""
-
-    name: str
-    obeyed_by: str
-    """The place of the data in a run's folder, or in an archive of runs."""
-    make: Callable[[], Mapping[str, object]]
-
-    @property
-    def file(self) -> str:
-        """The path of the schema, relative to the folder of the generated pages."""
-        return f"{SCHEMAS_FOLDER}/{self.name}.schema.json"
-
-    def text(self) -> str:
-        """Return the schema as JSON text."""
-        return json.dumps(self.make(), ensure_ascii=False, indent=2) + "\n"
+SCHEMAS: Final[Mapping[str, tuple[Callable[[], Mapping[str, object]], str]]] = {
+    "run": (partial(json_schema, RunHeader), "`run.json`"),
+    "footer": (partial(json_schema, RunFooter), "`record/footer.json`"),
+    "script": (script_schema, "each value of the object in `record/scripts.json.zst`"),
+    "clause": (partial(json_schema, Clause), "each line of `record/clauses.jsonl.zst`"),
+    "crossing": (partial(json_schema, Crossing), "each line of `record/crossings.jsonl.zst`"),
+    "trace-header": (partial(json_schema, TraceHeader), "each item of `record/traces/TARGET/header.json`"),
+    "event": (partial(json_schema, Event), "each line of `record/traces/TARGET/events.jsonl.zst`"),
+    "starvation": (partial(json_schema, Starvation), "`fields` of each `starved` event"),
+    "judgement": (partial(json_schema, Judgement), "each line of `record/judgements.jsonl.zst`"),
+    "difference": (partial(json_schema, Difference), "each line of `record/differences.jsonl.zst`"),
+    "attempt": (partial(json_schema, Attempt), "each line of `record/attempts.jsonl.zst`"),
+    "attribution": (partial(json_schema, Attribution), "each line of `record/attributions.jsonl.zst`"),
+}
+"""The published schemas by their names, each with the data in a run's folder that obey it."""
 
 
-def _of_record(name: str, cls: "type[DataclassInstance]", obeyed_by: str) -> PublishedSchema:
-    return PublishedSchema(name=name, obeyed_by=obeyed_by, make=lambda: json_schema(cls))
+def schema_file(name: str) -> str:
+    """Return the path of a schema, relative to the folder of the generated pages."""
+    return f"schemas/{name}.schema.json"
 
 
-SCHEMAS: Final = (
-    _of_record("run", RunHeader, "`run.json`"),
-    _of_record("footer", RunFooter, "`record/footer.json`"),
-    PublishedSchema(
-        name="script", obeyed_by="each value of the object in `record/scripts.json.zst`", make=script_schema
-    ),
-    _of_record("clause", Clause, "each line of `record/clauses.jsonl.zst`"),
-    _of_record("crossing", Crossing, "each line of `record/crossings.jsonl.zst`"),
-    _of_record("trace-header", TraceHeader, "each item of `record/traces/TARGET/header.json`"),
-    _of_record("event", Event, "each line of `record/traces/TARGET/events.jsonl.zst`"),
-    _of_record("starvation", Starvation, "`fields` of each `starved` event"),
-    _of_record("judgement", Judgement, "each line of `record/judgements.jsonl.zst`"),
-    _of_record("difference", Difference, "each line of `record/differences.jsonl.zst`"),
-    _of_record("attempt", Attempt, "each line of `record/attempts.jsonl.zst`"),
-    _of_record("attribution", Attribution, "each line of `record/attributions.jsonl.zst`"),
-)
-"""The published schemas, in the order in which a run writes the data."""
+def _as_text(make: Callable[[], Mapping[str, object]]) -> str:
+    return json.dumps(make(), ensure_ascii=False, indent=2) + "\n"
 
 
 def schemas_page() -> str:
@@ -87,15 +67,14 @@ def schemas_page() -> str:
             "",
             "| schema | obeyed by | what it says |",
             "| --- | --- | --- |",
-            *[_row(each) for each in SCHEMAS],
+            *(
+                f"| [{name}]({schema_file(name)}) | {obeyed_by} "
+                f"| {str(make()['description']).partition(chr(10))[0]} |"
+                for name, (make, obeyed_by) in SCHEMAS.items()
+            ),
             "",
         )
     )
-
-
-def _row(schema: PublishedSchema) -> str:
-    description = str(schema.make()["description"])
-    return f"| [{schema.name}]({schema.file}) | {schema.obeyed_by} | {description.partition(chr(10))[0]} |"
 
 
 _SIDES: Final = ("reference:3.9.2", "reference:4.4.0")
@@ -146,7 +125,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "consumer_response_matrix.md": consumer_response_matrix_page,
     "kafka-3.9-to-4.4.md": upgrade_page,
     "schemas.md": schemas_page,
-    **{schema.file: schema.text for schema in SCHEMAS},
+    **{schema_file(name): partial(_as_text, make) for name, (make, _) in SCHEMAS.items()},
 }
 """Every page by its file name."""
 

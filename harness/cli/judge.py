@@ -67,8 +67,6 @@ _CAUSES: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Terms:
-    """What the user gave beside the recordings."""
-
     profile: str | None = None
     ports: frozenset[int] = frozenset((DEFAULT_PORT,))
     properties: Mapping[str, str] = field(default_factory=dict)
@@ -79,8 +77,6 @@ class _Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Compared:
-    """What the brokers are compared with."""
-
     spec: ReferenceProfile
     properties: Mapping[str, str]
     """The coordinator's properties that were given or recorded."""
@@ -197,7 +193,6 @@ def _is_scripted(path: Path) -> bool:
 
 
 def _checked(folders: Sequence[RunFolder], writer: Writer) -> list[ExitCode]:
-    """Check the invariants in the traces of runs of taps and suites."""
     found: list[Violation] = []
     checked: list[RunFolder] = []
     for folder in folders:

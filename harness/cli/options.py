@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,11 @@ def list_only(targets: Sequence[Target], of_external: Callable[[Target], Iterabl
         for line in of_external(target) if target.is_external else [f"{target.spec} is started for this"]:
             typer.echo(in_terminal(line))
     return ExitCode.EXPECTED
+
+
+def command_line() -> str:
+    """Return the command line of this process, for the records of its run."""
+    return shlex.join(["kafka-conformance", *sys.argv[1:]])
 
 
 def fit_run_id(run_id: str | None) -> str | None:

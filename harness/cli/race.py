@@ -1,14 +1,12 @@
 """`race`: send overlapping requests, and check whether some order of them explains every answer."""
 
 import asyncio
-import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.judge import judge_races
-from harness.cli.options import list_only, refuse_taken, telling_of_interruption
+from harness.cli.options import command_line, list_only, refuse_taken, telling_of_interruption
 from harness.diff.target_pattern import is_reference
 from harness.orchestration.external import announcement, outline
 from harness.orchestration.plan import PlanError, new_run_id, parse_targets
@@ -38,7 +36,7 @@ def race(
         targets=parse_targets(target or ["reference-tcp"], profile=profile, guards_external=True),
         round_count=rounds,
         seed=seed,
-        command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
+        command=command_line(),
         out=out,
     )
     for each in plan.targets:

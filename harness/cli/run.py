@@ -1,11 +1,8 @@
 """`run` and `report`: make a run's folder from a command line, and pages from a run's folder."""
 
 import asyncio
-import shlex
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,15 +10,11 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.options import (
-    list_only,
-    refuse_taken,
-    telling_of_interruption,
-)
+from harness.cli.options import command_line, list_only, refuse_taken, telling_of_interruption
 from harness.clients.known_ids import known_ids
 from harness.orchestration.external import announcement
 from harness.orchestration.external import dry_run as list_external
-from harness.orchestration.judging import judge_run_again, read_expectations
+from harness.orchestration.judging import Given, judge_run_again, read_expectations
 from harness.orchestration.on_cluster import cluster_of, refuse_unfit
 from harness.orchestration.plan import (
     PlanError,
@@ -69,12 +62,6 @@ _SHOWN: Final = 3
 
 def add_restarts(targets: Sequence[Target], command: str | None, *, on: str | None, is_shared: bool) -> None:
     """Give an external target the command that starts its broker again.
-
-    Args:
-        targets: the targets of a run.
-        command: the command; None if there is none.
-        on: the master of the cluster that drives the run; None for this machine.
-        is_shared: whether the command was given leave to cut others off.
 
     Raises:
         PlanError: the command concerns no target, or several, or a cluster would run it.
@@ -178,7 +165,7 @@ def run(
         crossings=crossings(selection.values(), load_blanks(suites)),
         targets=parse_targets(target or ["reference"], profile=profile, guards_external=True, stated=stated),
         reports=out,
-        command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
+        command=command_line(),
         limits=Limits(scenario_s=scenario_timeout, drive_s=run_timeout, jobs=jobs),
         expectation_files=expectation_files(suites, expect or []),
     )
@@ -331,15 +318,16 @@ def report(
 
     What `run --topic` and `--assume` stated is stored with the run.
     """
-    files, catalogue = expectation_files(suites, expect or []), known_ids(suites)
+    files = expectation_files(suites, expect or [])
+    given = Given(expectation_files=files, catalogue=known_ids(suites), baseline=baseline)
     writer = Writer()
     chosen = run_folders or [Path("reports", LATEST)]
     if len(chosen) > 1 or out is not None:
-        chosen = [_joined(chosen, out, files, catalogue, writer)]
+        chosen = [_joined(chosen, out, replace(given, baseline=None), writer)]
     folder = open_folder(chosen[0], RunKind.SUITES, RunKind.CLIENTS, RunKind.TAP)
     from harness.cli.clients_beside import report_of_other_kind  # noqa: PLC0415 - see `_beside`
 
-    _judge_clients_again(folder.path, files, catalogue)
+    _judge_clients_again(folder.path, given)
     other = report_of_other_kind(folder.path, writer)
     if other is not None:
         return other
@@ -348,13 +336,7 @@ def report(
     times_s: dict[str, float] = {}
     with ProgressDisplay(writer) as display:
         with timed(times_s, "judged"):
-            code = judge_run_again(
-                folder,
-                expectation_files=files,
-                catalogue=catalogue,
-                baseline=baseline,
-                is_from_traces=judge,
-            )
+            code = judge_run_again(folder, given, is_from_traces=judge)
         options = ReportOptions(allure=allure, spark_master=spark_master, archive=archive)
         with timed(times_s, "reported"):
             reported = _report(folder, options, display, writer)
@@ -363,9 +345,7 @@ def report(
     return code if clients is None else worst((code, load_clients(clients).exit_code))
 
 
-def _joined(
-    runs: Sequence[Path], out: Path | None, files: Sequence[Path], catalogue: frozenset[str], writer: Writer
-) -> Path:
+def _joined(runs: Sequence[Path], out: Path | None, given: Given, writer: Writer) -> Path:
     """Join the shards of one plan into a new run's folder, and judge it.
 
     Raises:
@@ -380,22 +360,16 @@ def _joined(
 
     shards = [open_run(path) for path in runs]
     refuse_strangers(shards)
-    read_expectations(files, catalogue)
+    given.read()
     folder = RunFolder.create(out.parent, out.name)
-    checked = merge(
-        shards,
-        folder,
-        command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
-        expectation_files=files,
-        catalogue=catalogue,
-        today=datetime.now(UTC).date(),
-    )
+    checked = merge(shards, folder, given, command=command_line())
     writer.say(f"{len(shards)} runs joined, {len(checked.judgements)} results: {folder.path}")
     return folder.path
 
 
-def _judge_clients_again(run_dir: Path, files: Sequence[Path], catalogue: frozenset[str]) -> None:
+def _judge_clients_again(run_dir: Path, given: Given) -> None:
     """Check client scripts against today's expectations, if a folder has any scripts."""
     clients = run_dir if is_clients_folder(run_dir) else clients_folder(run_dir)
     if clients is not None:
-        keep_expectations(clients, read_expectations(files, catalogue), datetime.now(UTC).date())
+        entries = read_expectations(given.expectation_files, given.catalogue)
+        keep_expectations(clients, entries, given.today)

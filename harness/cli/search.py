@@ -188,13 +188,7 @@ class Found:
         *,
         of_time: str = "of a processor's time",
     ) -> None:
-        """Print the clusters, how much was compared, and what was lost.
-
-        Args:
-            harvest: what was found.
-            losses: what could not be used.
-            of_time: the time that speed refers to.
-        """
+        """Print the clusters, how much was compared, and what was lost."""
 
         def printing(console: Console) -> None:
             print_outcome(harvest, console, of_time=of_time)
@@ -271,7 +265,6 @@ def search_target(plan: SearchPlan) -> ExitCode:
 def _searched(
     plan: SearchPlan, targets: tuple[Target, ...], writer: Writer
 ) -> tuple[Losses, dict[str, Script]]:
-    """Search on this machine; return what was lost, and the scenarios of the findings."""
     found_folder = FoundFolder(plan)
     display = ProgressDisplay(writer)
     printed = Found(writer, display, plan.names)
@@ -457,7 +450,6 @@ def _order(plan: SearchPlan) -> Order:
 
 
 def _reference(spec: str) -> VariantTarget:
-    """Return the reference that a spec names."""
     try:
         target = parse_target(spec)
     except TargetError as error:

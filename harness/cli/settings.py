@@ -1,15 +1,6 @@
 """Settings of a repository for all commands: the table `[tool.kafka-conformance]` of its pyproject.toml.
 
-    [tool.kafka-conformance]
-    suites = "conformance_suites"            # a Python package in this repository
-    expect = ["conformance/expected.toml"]   # relative to this file, as all paths here
-    target = ["kafka:3.9.2"]
-    out = "build/conformance"
-    assume = ["group.max.size=100"]          # of brokers that run already
-    jar-lock = "kafka-jars.sha512"
-
-`suites` applies to every command that has the option, `expect` to `run`, `report`, `gate`, `clients` and
-the verbs of `expect`, `target`, `out` and `assume` to `run`. An option on the command line wins.
+`docs/installing.md` explains its keys. An option on the command line wins.
 """
 
 import os
@@ -100,18 +91,12 @@ def read_settings(start: Path) -> tuple[Settings, Path] | None:
 
 def defaults_of(settings: Settings, folder: Path) -> Defaults:
     """Return values of options by their Python names, with paths resolved against the settings' folder."""
-    values: Defaults = {}
-    if settings.suites is not None:
-        values["suites"] = settings.suites
-    if settings.expect:
-        values["expect"] = [str(folder / each) for each in settings.expect]
-    if settings.target:
-        values["target"] = list(settings.target)
-    if settings.assume:
-        values["assume"] = list(settings.assume)
+    given = settings.model_dump(exclude={"jar_lock"}, exclude_defaults=True)
+    if "expect" in given:
+        given["expect"] = [str(folder / each) for each in settings.expect]
     if settings.out is not None:
-        values["out"] = str(folder / settings.out)
-    return values
+        given["out"] = str(folder / settings.out)
+    return given
 
 
 def apply_settings(start: Path) -> dict[str, Mapping[str, object]]:
@@ -119,9 +104,6 @@ def apply_settings(start: Path) -> dict[str, Mapping[str, object]]:
 
     The settings' folder is appended to Python's import path, so that nothing in it shadows an installed
     package. A lock of jars is passed on in the environment unless one is set there.
-
-    Args:
-        start: the folder to look in first.
 
     Raises:
         SettingsError: the settings are invalid.
@@ -187,7 +169,6 @@ PAGE_MIB = _limit(PAGE_BYTES, "the report leaves out the rest")
 
 
 def _name_mirror(url: str | None) -> str | None:
-    """Fetch jars from a mirror from now on."""
     if url is not None:
         os.environ[MIRROR_VARIABLE] = url
     try:
@@ -198,7 +179,6 @@ def _name_mirror(url: str | None) -> str | None:
 
 
 def _name_lock(file: str | None) -> str | None:
-    """Record hashes in a file from now on, also in processes that are started."""
     if file is not None:
         os.environ[LOCK_VARIABLE] = file
     return file

@@ -2,7 +2,6 @@
 
 import asyncio
 import shlex
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
@@ -12,7 +11,7 @@ from typing import Final
 from rich.table import Table
 
 from harness.cli.errors import end_at_once_from_now_on, end_well_by_signal, ends_with_exit_code
-from harness.cli.options import list_only, refuse_taken
+from harness.cli.options import command_line, list_only, refuse_taken
 from harness.invariants import AtFault, Invariant, Violation
 from harness.invariants.blame import in_words
 from harness.orchestration.external import outline, tap_announcement
@@ -56,7 +55,7 @@ def tap(
             listen=listen,
             advertise=advertise,
             out=out,
-            command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
+            command=command_line(),
             checks=check,
         )
         if parsed.is_external:
@@ -64,7 +63,9 @@ def tap(
         if dry_run:
             return list_only([parsed], lambda _: outline(plan.run_id))
         refuse_taken(plan.out / plan.run_id)
-        tapped = asyncio.run(_until_reported(plan, writer))
+        stop = asyncio.Event()
+        began = partial(end_well_by_signal, stop)
+        tapped = asyncio.run(tap_target(plan, stop, writer.say, began=began))
         end_at_once_from_now_on()
     print_violations(writer, tapped.violations)
     for line in in_words(tapped.refusals)[:_CAUSES]:
@@ -81,11 +82,6 @@ def _check_address(listen: str) -> None:
         parse_address(listen)
     except ValueError as error:
         raise PlanError(str(error)) from error
-
-
-async def _until_reported(plan: TapPlan, writer: Writer) -> TappedRun:
-    stop = asyncio.Event()
-    return await tap_target(plan, stop, writer.say, began=partial(end_well_by_signal, stop))
 
 
 def _exit_code(tapped: TappedRun) -> ExitCode:

@@ -112,7 +112,6 @@ def _by_step(events: Sequence[Event]) -> Mapping[int, Sequence[Event]]:
 
 
 def _keyed(events: Sequence[Event]) -> dict[_Key, Event]:
-    """Return the events of a step by their keys."""
     compared = [one for one, following in pairwise((*events, None)) if one and not _is_polled(one, following)]
     counts: Counter[str] = Counter()
     keyed: dict[_Key, Event] = {}

@@ -8,7 +8,7 @@ from itertools import islice
 from harness.diff.compare import Departures
 from harness.diff.expectations import SourcedEntry, StaleEntry, apply_expectations, known_causes
 from harness.diff.gravity import headed
-from harness.diff.judge import Judged, TargetInfo, judge
+from harness.diff.judge import TargetInfo, judge
 from harness.diff.model import Attempt, Difference, Judgement, compared_with
 from harness.diff.repeats import (
     NO_FURTHER_ATTEMPT,
@@ -50,69 +50,38 @@ class CheckedRun:
     """Attempts at scenarios that were run more than once, or were to be; in the order of the judgements."""
 
 
-def check_run(
-    scripts: Sequence[Script],
-    traces: Mapping[str, TargetTrace],
-    entries: Sequence[SourcedEntry],
-    baseline: Sequence[Judgement] | None,
-    today: date,
-) -> CheckedRun:
-    """Judge every script for every target.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Precedents:
+    """What results are compared with."""
 
-    Args:
-        scripts: all that were to run; one without events is a harness error, not a pass.
-        traces: by the targets' names, oracles included.
-        entries: the known differences.
-        baseline: an earlier run's judgements, or None.
-        today: the date by which expiry is judged.
-    """
-    departures = Departures()
-    judged = [
-        each
-        for trace in traces.values()
-        for each in judge_target(scripts, trace, traces.get(trace.info.oracle or ""), departures)
-    ]
-    infos = {name: trace.info for name, trace in traces.items()}
-    return set_against(judged, infos, entries=entries, baseline=baseline, today=today)
+    entries: Sequence[SourcedEntry] = ()
+    """The known differences."""
+    baseline: Sequence[Judgement] | None = None
+    """An earlier run's judgements, or None."""
+    today: date
+    """The date by which expiry is judged."""
 
-
-def judge_target(
-    scripts: Sequence[Script],
-    trace: TargetTrace,
-    oracle: TargetTrace | None,
-    departures: Departures,
-) -> list[Repeated]:
-    """Judge every attempt at every script for one target; `set_against` sets the rest."""
-    return [_repeated(script, trace, oracle, departures) for script in scripts]
+    def known_by(self, infos: Mapping[str, TargetInfo]) -> Mapping[str, frozenset[str]]:
+        """Return the causes that each target is known for."""
+        return {name: known_causes(self.entries, info) for name, info in infos.items()}
 
 
 def set_against(
-    judged: Sequence[Repeated],
-    infos: Mapping[str, TargetInfo],
-    *,
-    entries: Sequence[SourcedEntry],
-    baseline: Sequence[Judgement] | None,
-    today: date,
+    judged: Sequence[Repeated], infos: Mapping[str, TargetInfo], precedents: Precedents
 ) -> CheckedRun:
     """Apply expectations and the baseline to judgements.
 
-    A reference that others are compared with is never expected to depart from a script.
-
-    Args:
-        judged: in the order of the targets and then of the scripts.
-        infos: by the targets' names.
-        entries: the known differences.
-        baseline: an earlier run's judgements, or None.
-        today: the date by which expiry is judged.
+    A reference that others are compared with is never expected to depart from a script. Judgements are in the
+    order of the targets and then of the scripts.
     """
-    known = {name: known_causes(entries, info) for name, info in infos.items()}
+    known, entries, today = precedents.known_by(infos), precedents.entries, precedents.today
     judged = [_under_news(_as_measure(each, infos), known[each.first.judgement.target]) for each in judged]
     confirmed = confirmed_causes(judged)
-    attempts = [(repeated, one) for repeated in judged for one in repeated.attempts]
-    foreseen = apply_expectations([one.judgement for _, one in attempts], infos, entries, today)
+    attempts = [one for repeated in judged for one in repeated.attempts]
+    foreseen = apply_expectations([one.judgement for one in attempts], infos, entries, today)
     ruled = [
         judgement if has_shown(one, confirmed) or not is_accusation(judgement) else in_doubt(one)
-        for (_, one), judgement in zip(attempts, foreseen.judgements, strict=True)
+        for one, judgement in zip(attempts, foreseen.judgements, strict=True)
     ]
     applied = apply_expectations(ruled, infos, entries, today)
     expected = iter(applied.judgements)
@@ -120,7 +89,7 @@ def set_against(
         weigh(repeated.expected_as(tuple(islice(expected, len(repeated.attempts)))), confirmed)
         for repeated in judged
     ]
-    compared = compared_with([each.judged.judgement for each in weighed], baseline)
+    compared = compared_with([each.judged.judgement for each in weighed], precedents.baseline)
     return CheckedRun(
         judgements=compared.judgements,
         differences=tuple(difference for each in weighed for difference in each.judged.differences),
@@ -159,19 +128,12 @@ def _as_measure(repeated: Repeated, infos: Mapping[str, TargetInfo]) -> Repeated
     )
 
 
-def stored_against(
-    stored: CheckedRun,
-    infos: Mapping[str, TargetInfo],
-    *,
-    entries: Sequence[SourcedEntry],
-    baseline: Sequence[Judgement] | None,
-    today: date,
-) -> CheckedRun:
+def stored_against(stored: CheckedRun, infos: Mapping[str, TargetInfo], precedents: Precedents) -> CheckedRun:
     """Apply expectations and the baseline to the results that a run stored; `set_against` says of what.
 
     Outcomes, confirmations and differences stay as they are; only which one heads a result may change.
     """
-    known = {name: known_causes(entries, info) for name, info in infos.items()}
+    known = precedents.known_by(infos)
     of_result: dict[tuple[str, str], list[Difference]] = {}
     for one in stored.differences:
         of_result.setdefault((one.target, one.scenario_id), []).append(one)
@@ -181,9 +143,9 @@ def stored_against(
     ]
     of = {(each.target, each.scenario_id): each for each, _ in headings}
     attempts = [_as_judgement(each, of[each.target, each.scenario_id]) for each in stored.attempts]
-    applied = apply_expectations((*of.values(), *attempts), infos, entries, today)
+    applied = apply_expectations((*of.values(), *attempts), infos, precedents.entries, precedents.today)
     count = len(headings)
-    compared = compared_with(applied.judgements[:count], baseline)
+    compared = compared_with(applied.judgements[:count], precedents.baseline)
     expected = zip(stored.attempts, applied.judgements[count:], strict=True)
     return replace(
         stored,
@@ -216,36 +178,29 @@ def with_attempt(
     oracle: TargetTrace | None,
 ) -> Repeated:
     """Return a scenario's attempts with one more, judged like the others."""
-    trace = TargetTrace(info=info, events={script.id: events})
-    judged = _judged(script, trace, oracle, Departures())
+    judged = judge(script, info, events, _events_of(script, oracle))
     return replace(repeated, attempts=(*repeated.attempts, judged))
 
 
-def _repeated(
-    script: Script,
-    trace: TargetTrace,
-    oracle: TargetTrace | None,
-    departures: Departures,
+def judge_attempts(
+    script: Script, trace: TargetTrace, oracle: TargetTrace | None, departures: Departures
 ) -> Repeated:
-    """Judge a scenario's attempts against the same oracle, whose answers do not vary: its time is virtual."""
-    attempts = [_judged(script, trace, oracle, departures)]
+    """Judge a target's attempts at a script; `set_against` sets the rest.
+
+    All are compared with the same oracle, whose answers do not vary: its time is virtual.
+    """
+    attempts = [trace.events.get(script.id, ())]
     missing = None
     for events in trace.repeats.get(script.id, ()):
         note = events[0].note or "" if events else ""
         if note.startswith(NO_FURTHER_ATTEMPT):
             missing = note.removeprefix(NO_FURTHER_ATTEMPT)
-            continue
-        again = replace(trace, events={script.id: events})
-        attempts.append(_judged(script, again, oracle, departures))
-    return Repeated(attempts=tuple(attempts), missing=missing)
+        else:
+            attempts.append(events)
+    due = _events_of(script, oracle)
+    judged = (judge(script, trace.info, events, due, departures) for events in attempts)
+    return Repeated(attempts=tuple(judged), missing=missing)
 
 
-def _judged(
-    script: Script,
-    trace: TargetTrace,
-    oracle: TargetTrace | None,
-    departures: Departures,
-) -> Judged:
-    info, events = trace.info, trace.events.get(script.id, ())
-    oracle_events = None if oracle is None else oracle.events.get(script.id, ())
-    return judge(script, info, events, oracle_events, departures)
+def _events_of(script: Script, trace: TargetTrace | None) -> Sequence[Event] | None:
+    return None if trace is None else trace.events.get(script.id, ())

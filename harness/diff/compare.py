@@ -8,10 +8,9 @@ Only canonical answers are compared, so that ids, hosts and accidental orders ar
 Kafka's answer depends on chance, the reference declares the correct values, and any of them is accepted.
 """
 
-import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from harness.diff.alignment import BROKER_ENDED_WORDS, aligned, answers_by_step, awaits, kind_words
@@ -197,31 +196,6 @@ def _spoken(script: Script, step: Step) -> Send | Receive | Repeat | None:
     return step if isinstance(step, Receive | Repeat) else None
 
 
-_KEPT: Final = 4
-"""Number of cached comparisons. A starved target's answer, which may be megabytes long, is compared with
-dozens of courses of the reference, whose answers are mostly equal.
-"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Permitted:
-    """The correct values for a field, as declared by the reference."""
-
-    place: re.Pattern[str]
-    any_of: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Unequal:
-    """A field in which two answers differ."""
-
-    path: str
-    difference_class: DifferenceClass
-    expected: str
-    actual: str
-    is_lenient: bool
-
-
 def against_reference(events: Sequence[Event], oracle_events: Sequence[Event]) -> tuple[Difference, ...]:
     """Return all differences from the reference, up to the end of the shorter conversation."""
     return tuple(
@@ -238,15 +212,24 @@ def _compared(event: Event, oracle_event: Event) -> Iterator[Difference]:
         kind = _kind_class(event.kind, oracle_event.kind)
         yield difference_at(event, kind, expected=expected, actual=actual)
     elif event.kind == EventKind.RESPONSE and event.digest != oracle_event.digest:
-        for found in _unequal(event.api, event.canonical, oracle_event.canonical, oracle_event.permitted):
-            yield difference_at(
-                event,
-                found.difference_class,
-                field=found.path,
-                expected=found.expected,
-                actual=found.actual,
-                is_lenient=found.is_lenient,
-            )
+        yield from _unequal_fields(event, oracle_event)
+
+
+def _unequal_fields(event: Event, oracle_event: Event) -> Iterator[Difference]:
+    actual, expected = _read(event.canonical), _read(oracle_event.canonical)
+    permitted = _read_permitted(oracle_event.permitted)
+    for path, due, came in unequal_leaves(expected, actual):
+        if any(_accepts(place, any_of, actual, path) for place, any_of in permitted):
+            continue
+        due_text, came_text = leaf_text(due), leaf_text(came)
+        yield difference_at(
+            event,
+            field_class(path, presence_differs=_has_nothing(due) != _has_nothing(came)),
+            field=path,
+            expected=due_text,
+            actual=came_text,
+            is_lenient=is_unread(event.api, path, due_text, came_text, actual),
+        )
 
 
 def _kind_class(kind: str, oracle_kind: str) -> DifferenceClass:
@@ -258,26 +241,6 @@ def _kind_class(kind: str, oracle_kind: str) -> DifferenceClass:
     return DifferenceClass.LIVENESS
 
 
-@functools.lru_cache(maxsize=_KEPT)
-def _unequal(
-    api: str | None, canonical: str | None, oracle_canonical: str | None, permitted: str | None
-) -> tuple[_Unequal, ...]:
-    """Return the fields in which two canonical answers differ."""
-    actual, expected = _read(canonical), _read(oracle_canonical)
-    entries = _read_permitted(permitted)
-    return tuple(
-        _Unequal(
-            path=path,
-            difference_class=field_class(path, presence_differs=_has_nothing(due) != _has_nothing(came)),
-            expected=(expected_text := leaf_text(due)),
-            actual=(actual_text := leaf_text(came)),
-            is_lenient=is_unread(api, path, expected_text, actual_text, actual),
-        )
-        for path, due, came in unequal_leaves(expected, actual)
-        if not any(_accepts(entry, actual, path) for entry in entries)
-    )
-
-
 def _has_nothing(value: Leaf) -> bool:
     return value is None or value is ABSENT
 
@@ -287,14 +250,10 @@ def _read(text: str | None) -> Json:
     return value
 
 
-def _read_permitted(text: str | None) -> tuple[_Permitted, ...]:
-    return tuple(
-        _Permitted(
-            place=_place(entry["field"]),
-            any_of=tuple(canonical_json(value) for value in entry["any_of"]),
-        )
-        for entry in (parsed_json(text, where="`permitted`") if text else ())
-    )
+def _read_permitted(text: str | None) -> Sequence[tuple[re.Pattern[str], Sequence[str]]]:
+    """Return the places for which the reference declares correct values, with these as canonical JSON."""
+    entries = parsed_json(text, where="`permitted`") if text else ()
+    return [(_place(each["field"]), [canonical_json(value) for value in each["any_of"]]) for each in entries]
 
 
 def _place(field: str) -> re.Pattern[str]:
@@ -302,13 +261,13 @@ def _place(field: str) -> re.Pattern[str]:
     return re.compile(re.escape(field).replace(r"\[\]", r"\[\d+\]") + r"(?=[.\[]|$)")
 
 
-def _accepts(entry: _Permitted, actual: Json, path: str) -> bool:
+def _accepts(place: re.Pattern[str], any_of: Sequence[str], actual: Json, path: str) -> bool:
     """Return whether the value at the declared place, on or above a path, is one of the correct values."""
-    found = entry.place.match(path)
+    found = place.match(path)
     if found is None:
         return False
     value = value_at(actual, found.group())
-    return value is not ABSENT and leaf_text(value) in entry.any_of
+    return value is not ABSENT and leaf_text(value) in any_of
 
 
 _INTERNAL_ERROR: Final = '"UNKNOWN_SERVER_ERROR"'
@@ -383,7 +342,6 @@ def _is_tie(script: Script, one: Difference) -> bool:
 
 
 def _is_same(one: Difference, other: Difference) -> bool:
-    """Return whether two differences are about the same place of the same answer."""
     if one.step != other.step:
         return False
     if one.field is None or other.field is None:

@@ -14,15 +14,9 @@
     owner     = "who maintains the entry"
     libraries = ["kafka-python", "java-*"]           # for a client script only: the libraries
 
-An entry explains one difference and excuses nothing else. A finding other than the pinned one is unexpected.
-An entry that has expired, or whose difference no longer occurs, is stale. Both are red. An entry with
-`sometimes` is not stale when its difference does not occur.
-
-An entry with a `cause` covers the scenarios that a file beside it names, `known.covered.json` beside
-`known.toml`: cause to scenario ids, also for the causes `beside` it. A result is expected if one of its
-causes covers its scenario, and all others are known of that target: what races shows now and then. There, a
-group's state and its counters (generation, epochs) are known by their fields, whichever API shows them, and
-whatever number came. One that conforms now does not make the entry stale.
+An entry explains one difference and excuses nothing else. One that has expired, or whose difference no longer
+occurs, is stale, but for one with `sometimes`. One with a `cause` covers the scenarios that a file beside it
+names, `known.covered.json` beside `known.toml`: cause to scenario ids. `docs/gate.md` says when it applies.
 """
 
 import re
@@ -33,7 +27,7 @@ from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Final, Generic, Literal, Self, TypeVar
+from typing import Annotated, Final, Generic, Literal, Self, TypeAlias, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -84,6 +78,9 @@ def _targeted(pattern: object) -> object:
     return pattern
 
 
+TargetPattern: TypeAlias = Annotated[str, BeforeValidator(_targeted)]
+
+
 def _dated(value: object) -> object:
     return date.fromisoformat(value) if isinstance(value, str) else value
 
@@ -94,7 +91,7 @@ class Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     scenario: Annotated[str, Field(min_length=1)]
-    targets: Annotated[list[Annotated[str, BeforeValidator(_targeted)]], Field(min_length=1)]
+    targets: Annotated[list[TargetPattern], Field(min_length=1)]
     cause: Annotated[str, Field(min_length=1)] | None = None
     beside: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
     outcome: Literal["diverges", "lenient", "indeterminate"] = "diverges"
@@ -202,8 +199,7 @@ class SourcedEntry:
     def mended(self, results: Iterable[tuple[Judgement, Mapping[str, TargetInfo]]]) -> frozenset[str]:
         """Return the covered scenarios that ran, and conform on every target on which they did.
 
-        Args:
-            results: the results of runs, each with its run's targets by name.
+        Results come with their run's targets by name.
         """
         covered = self.scenarios
         outcomes: dict[str, set[str]] = {}
@@ -280,14 +276,7 @@ def apply_expectations(
     entries: Sequence[SourcedEntry],
     today: date,
 ) -> Applied[JudgementT]:
-    """Set the expectation of every judgement.
-
-    Args:
-        judgements: those of one run.
-        infos: the run's targets by name.
-        entries: those of all files.
-        today: the date by which expiry is judged.
-    """
+    """Set the expectation of every judgement."""
     applied: list[JudgementT] = []
     # By their indexes among all entries: files of two folders may have the same name.
     spoken_of: set[int] = set()
@@ -469,7 +458,6 @@ def _entries(path: Path, tables: list[object]) -> tuple[SourcedEntry, ...]:
 
 
 def _fault(error: ErrorDetails) -> str:
-    """Return what is wrong with a field and what to write instead."""
     field = ".".join(str(part) for part in error["loc"]) or "entry"
     match error["type"]:
         case "missing":

@@ -76,7 +76,8 @@ def ranked(seen: Sequence[Difference]) -> tuple[tuple[Difference, bool], ...]:
     marked = [
         (
             one,
-            _may_follow(one)
+            # No broker ends because a conversation took another course.
+            one.actual != BROKER_ENDED_WORDS
             and (one.step > changed_at or _is_beside_error(one, errors) or _counts_on(one, off_by)),
         )
         for one in in_order
@@ -91,10 +92,7 @@ def headed(
 ) -> tuple[Judgement, tuple[Difference, ...]]:
     """Return a diverging result under its gravest difference that is not known, and its differences.
 
-    Args:
-        judgement: the result.
-        found: its differences, the finding first.
-        known: the causes that its target is known for, as `wherever_shown` gives them.
+    Differences begin with the finding; causes are known as `wherever_shown` gives them.
     """
     own = [each for each in found if not (each.is_lenient or each.is_consequence)]
     heads = sorted(own, key=lambda each: (gravity(each), each.step, each.ordinal))
@@ -116,11 +114,6 @@ def headed(
         signature=head.signature,
         first_step=head.step,
     ), ordered
-
-
-def _may_follow(one: Difference) -> bool:
-    """Return whether another course of the conversation may bring it about: no broker ends for that."""
-    return one.actual != BROKER_ENDED_WORDS
 
 
 def _is_beside_error(one: Difference, errors: Mapping[int, Sequence[str]]) -> bool:

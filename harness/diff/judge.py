@@ -146,7 +146,6 @@ def is_claim_true(found: Sequence[Difference]) -> bool:
 
 
 def _refused(events: Sequence[Event]) -> _Ruling | None:
-    """Return the ruling where there is no conversation to judge, or None."""
     if not events:
         return _Ruling(outcome=Outcome.HARNESS_ERROR, reason="nothing was recorded")
     for kind, outcome in (
@@ -223,7 +222,6 @@ def _reason(
 
 
 def _short(text: str) -> str:
-    """Shorten a long value; the difference contains all of it."""
     return text if len(text) <= _VALUE_CHARACTERS else f"{text[: _VALUE_CHARACTERS - 1]}…"
 
 

@@ -86,12 +86,7 @@ UNREAD: Final = tuple(
 def is_unread(api: str | None, field: str | None, expected: str, actual: str, answer: object) -> bool:
     """Return whether no client reads what differs.
 
-    Args:
-        api: Kafka's name of the API.
-        field: the path in the answer; None if the whole answer differs.
-        expected: the expected value as JSON.
-        actual: the target's.
-        answer: the target's answer: a mapping of its fields.
+    Values are JSON; without a field, the whole answer differs.
     """
     if field is None or not isinstance(answer, Mapping):
         return False

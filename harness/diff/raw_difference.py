@@ -179,7 +179,6 @@ def _numbers(name: str, due: float, came: float) -> tuple[str, str]:
 
 
 def _partitions(value: object) -> str:
-    """Return what a part of an assignment assigns, in words."""
     match value:
         case None:
             return "null"

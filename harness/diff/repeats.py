@@ -99,7 +99,6 @@ def in_doubt(one: Judged) -> Judgement:
 
 
 def _heading(one: Judged) -> tuple[str, str] | None:
-    """Return the target and the cause of an attempt's finding."""
     finding = one.differences[0] if one.differences else None
     return None if finding is None else (finding.target, finding.cause)
 
@@ -157,7 +156,6 @@ def _with_cause_confirmed(judged: Judged, confirmed: Confirmed) -> Judged:
 
 
 def _and(judgement: Judgement, words: Sequence[str]) -> Judgement:
-    """Return a judgement with more words in its reason."""
     return replace(
         judgement,
         reason="; ".join((judgement.reason, *words)),
@@ -223,7 +221,6 @@ def _confirmation(attempts: Sequence[Judged], ruling: int, shown: int) -> Confir
 
 
 def _on_attempts(judgement: Judgement, repeated: Repeated) -> Sequence[str]:
-    """Return how often a result occurred, and what else matters about the attempts."""
     if judgement.confirmation == Confirmation.NOT_REPEATED:
         return ()
     if judgement.confirmation == Confirmation.CLEARED:

@@ -12,7 +12,7 @@ frames as a fast one.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -65,7 +65,10 @@ def timer_run_out(script: Script, events: Sequence[Event]) -> RanOut | None:
         return None
     timers: dict[tuple[str, str], _Timer] = {}
     waits: list[tuple[float, float]] = []
-    session_ms, before_ms = min([_SESSION_MS, *_configured(script)]), 0.0
+    configured = [
+        int(value) for name, value in script.broker_config.items() if name.endswith("session.timeout.ms")
+    ]
+    session_ms, before_ms = min([_SESSION_MS, *configured]), 0.0
     for event in events:
         if event.kind == EventKind.REQUEST and event.actor is not None:
             session_ms = min([session_ms, *map(int, _CONFIGURED.findall(event.fields or ""))])
@@ -84,7 +87,6 @@ def timer_run_out(script: Script, events: Sequence[Event]) -> RanOut | None:
 
 
 def _start(timers: dict[tuple[str, str], _Timer], event: Event, session_ms: float) -> None:
-    """Start the timers of a request, and its member's session again."""
     assert event.actor is not None
     fields = read_fields(event.fields)
     limits = {words: fields[name] for name, words in _TIMERS.items() if name in fields}
@@ -96,11 +98,6 @@ def _start(timers: dict[tuple[str, str], _Timer], event: Event, session_ms: floa
     for words, limit_ms in limits.items():
         if isinstance(limit_ms, int | float) and limit_ms > 0:
             timers[event.actor, words] = _Timer(begin_ms=event.at_ms, limit_ms=limit_ms)
-
-
-def _configured(script: Script) -> Iterator[int]:
-    """Yield the session timeouts that a script's broker is configured with."""
-    return (int(value) for name, value in script.broker_config.items() if name.endswith("session.timeout.ms"))
 
 
 def without_consequences_of_waits(
@@ -193,9 +190,6 @@ def _figures(parts: Sequence[Starvation]) -> str:
         f"the {who}{'' if place else ' from running'} for {figure:.0f} ms"
         for place, (who, figure) in enumerate(known)
     ]
-    unknown = "" if any(_is_measured(each) for each in kept) else " (the broker cannot be measured from here)"
+    is_measured = any(each.stopped_ms is not None or each.run_queue_ms is not None for each in kept)
+    unknown = "" if is_measured else " (the broker cannot be measured from here)"
     return f"the machine kept {', '.join(reported) or 'nobody from running'}{unknown}"
-
-
-def _is_measured(figures: Starvation) -> bool:
-    return figures.stopped_ms is not None or figures.run_queue_ms is not None

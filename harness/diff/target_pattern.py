@@ -28,12 +28,7 @@ def is_reference(spec: str) -> bool:
 
 
 def named_target(text: str, specs: Mapping[str, str]) -> str | None:
-    """Return which target a text names, by name or spec; `kafka:3.9` is the newest patch of 3.9 among them.
-
-    Args:
-        text: the text.
-        specs: specs by the targets' names.
-    """
+    """Return which target a text names, by name or spec; `kafka:3.9` is its newest patch among them."""
     exact = next((name for name, spec in specs.items() if text in (name, spec)), None)
     if exact is not None:
         return exact

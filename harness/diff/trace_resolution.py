@@ -4,7 +4,7 @@ Values are learnt in the order of the trace, as they were while the conversation
 in step 12 is the value that ana knew before step 12.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import TypeGuard
 
@@ -96,23 +96,11 @@ class TraceResolution:
 
     def arranged(self, pattern: Pattern, *, api: str, path: str = "") -> Pattern:
         """Return a resolved pattern with its unordered collections in canonical order, where it pins one."""
-        if isinstance(pattern, Mapping):
-            parent = f"{path}." if path else ""
-            return {
-                name: self.arranged(item, api=api, path=f"{parent}{name}") for name, item in pattern.items()
-            }
-        if isinstance(pattern, OneOf):
-            return OneOf(tuple(self.arranged(value, api=api, path=path) for value in pattern.values))
-        if isinstance(pattern, InAnyOrder | Containing):
-            items = self._arranged_items(pattern.items, api, path)
-            return self._in_order(items, api, path) if isinstance(pattern, InAnyOrder) else Containing(items)
-        if isinstance(pattern, Sequence) and not isinstance(pattern, str | bytes):
-            items = self._arranged_items(pattern, api, path)
-            return items if sort_key_fields(api, path) is None else self._in_order(items, api, path)
-        return pattern
-
-    def _arranged_items(self, items: Sequence[Pattern], api: str, path: str) -> tuple[Pattern, ...]:
-        return tuple(self.arranged(item, api=api, path=f"{path}[]") for item in items)
+        arranged = _rebuilt(pattern, path, lambda part, place: self.arranged(part, api=api, path=place))
+        is_list = _is_sequence(arranged) and sort_key_fields(api, path) is not None
+        if is_list or isinstance(pattern, InAnyOrder):
+            return self._in_order(tuple(parts(arranged)), api, path)
+        return arranged
 
     def _in_order(self, items: tuple[Pattern, ...], api: str, path: str) -> Pattern:
         """Sort items as the answer's items are sorted; items that do not pin their key match in any order."""
@@ -145,30 +133,31 @@ class TraceResolution:
         return phrase(named) if _is_choice(named) else leaf_text(named)  # type: ignore[arg-type] # no choice within it
 
     def _named(self, pattern: Pattern, path: str) -> Pattern:
-        match pattern:
-            case OneOf(values):
-                return OneOf(tuple(self._named(value, path) for value in values))
-            case InAnyOrder(items):
-                return InAnyOrder(tuple(self._named(item, f"{path}[]") for item in items))
-            case Containing(items):
-                return Containing(tuple(self._named(item, f"{path}[]") for item in items))
-            case Mapping():
-                return {name: self._named(item, f"{path}.{name}") for name, item in pattern.items()}
-            case str() | int():
-                return self._canonicaliser.value(pattern, path=path)  # type: ignore[return-value] # a text or a number
-            case _ if _is_sequence(pattern):
-                return tuple(self._named(item, f"{path}[]") for item in pattern)
-            case _:
-                return pattern
+        if isinstance(pattern, str | int):
+            return self._canonicaliser.value(pattern, path=path)  # type: ignore[return-value] # a text or a number
+        return _rebuilt(pattern, path, self._named)
+
+
+def _rebuilt(pattern: Pattern, path: str, change: Callable[[Pattern, str], Pattern]) -> Pattern:
+    """Return a pattern with its parts changed, each of which has a path of its own."""
+    match pattern:
+        case OneOf(values):
+            return OneOf(tuple(change(value, path) for value in values))
+        case InAnyOrder(items):
+            return InAnyOrder(tuple(change(item, f"{path}[]") for item in items))
+        case Containing(items):
+            return Containing(tuple(change(item, f"{path}[]") for item in items))
+        case Mapping():
+            return {name: change(item, f"{path}.{name}" if path else name) for name, item in pattern.items()}
+        case _ if _is_sequence(pattern):
+            return tuple(change(item, f"{path}[]") for item in pattern)
+        case _:
+            return pattern
 
 
 def _is_choice(pattern: Pattern) -> bool:
     """Return whether a pattern contains anything that JSON cannot express."""
-    if isinstance(pattern, Mapping):
-        return any(_is_choice(item) for item in pattern.values())
-    if isinstance(pattern, Sequence) and not isinstance(pattern, str | bytes):
-        return any(_is_choice(item) for item in pattern)
-    return is_dataclass(pattern)
+    return is_dataclass(pattern) or any(map(_is_choice, parts(pattern)))
 
 
 def groups_of(script: Script, events: Sequence[Event]) -> dict[str, str]:

@@ -125,7 +125,6 @@ def _placed(complaint: Complaint, evidence: Evidence) -> Complaint:
 
 
 def _line(judgement: Judgement, evidence: Evidence) -> str:
-    """Return a command line that runs a scenario or client script again in the same way."""
     if isinstance(judgement, ClientResult):
         return client_repetition(evidence.client_command, judgement)
     oracle = evidence.infos.get(judgement.oracle or "")

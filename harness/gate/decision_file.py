@@ -30,7 +30,6 @@ def write_decision(gated: Gated, directory: Path, *, policy: Policy) -> Path:
 
 
 def _data_of(gated: Gated, policy: Policy) -> dict[str, object]:
-    """Return a decision for programs and pages, and how the run fares under each rule of the policy."""
     decision = gated.decision
     whole = decision.model_copy(
         update={
@@ -157,7 +156,6 @@ def _own(gated: Gated) -> Iterator[Case]:
 
 
 def _with(case: Case, complaint: Complaint) -> Case:
-    """Return a case with what is complained of."""
     lines = [f"{complaint.kind}: {complaint.subject}", complaint.reason, next_step(complaint)]
     if complaint.entry is not None:
         lines += ["", complaint.entry]

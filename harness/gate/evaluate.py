@@ -9,14 +9,14 @@ from datetime import date
 from pathlib import Path
 from typing import Final
 
-from harness.diff.check import CheckedRun
+from harness.diff.check import CheckedRun, Precedents
 from harness.diff.expectations import SourcedEntry
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
 from harness.gate.decision import NOTHING_CHECKED, Evidence, Weighed, decide, refusal, weights
 from harness.gate.policy import FILE_NAME, Handling, Policy, PolicyError, refuse_idle_patterns
 from harness.gate.sides import OF_CLIENTS_TOO, OF_SCENARIOS, StoredRun, cut_short, open_run
-from harness.orchestration.judging import check_folder, read_baseline, read_expectations
+from harness.orchestration.judging import Given, check_folder, read_baseline, read_expectations
 from harness.report.model.gate_data import Complaint, Decision, Kind
 from harness.results.baseline import BY_OPTION, BaselineData, results_against
 from harness.results.client_results import (
@@ -54,7 +54,6 @@ def with_clients(
 
 
 def _renamed(baseline: ClientsRun, policy: Policy) -> tuple[ClientResult, ...]:
-    """Return a baseline's results with its targets renamed to this run's names."""
     here = {old: new for new, old in policy.baseline.targets.items()}
     names = [(each, here.get(each.on, each.on)) for each in baseline.results]
     return tuple(replace(each, on=on, target=column_name(on, each.library)) for each, on in names)
@@ -121,18 +120,6 @@ class Gated:
     """The baseline, with the decision's weight of each result that is not good in both runs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """What a run is checked against in addition to a policy."""
-
-    expectation_files: Sequence[Path]
-    catalogue: frozenset[str]
-    """The ids of all scenarios."""
-    baseline: Path | None
-    """An earlier run, if one was named; otherwise the policy's baseline is used."""
-    today: date
-
-
 def evaluate(run: StoredRun, policy: Policy, given: Given) -> Gated:
     """Judge a run in memory with today's expectations, and decide on it, without changing its folder.
 
@@ -161,7 +148,7 @@ def evaluate(run: StoredRun, policy: Policy, given: Given) -> Gated:
         targets=run.header.targets,
         infos=run.infos,
         footer=run.footer,
-        checked=_checked(run, entries, before, given.today),
+        checked=_checked(run, Precedents(entries=entries, baseline=before, today=given.today)),
         entries=entries,
         baseline_id=None if earlier is None else earlier.header.run_id,
         baseline=before or (),
@@ -177,13 +164,8 @@ def evaluate(run: StoredRun, policy: Policy, given: Given) -> Gated:
     )
 
 
-def _checked(
-    run: StoredRun, entries: Sequence[SourcedEntry], baseline: Sequence[Judgement] | None, today: date
-) -> CheckedRun:
-    """Check the scenarios of a run."""
-    if run.is_alone:
-        return NOTHING_CHECKED
-    return check_folder(run.folder, entries=entries, baseline=baseline, today=today)
+def _checked(run: StoredRun, precedents: Precedents) -> CheckedRun:
+    return NOTHING_CHECKED if run.is_alone else check_folder(run.folder, precedents)
 
 
 def _compared_with(evidence: Evidence, decision: Decision, policy: Policy, *, by: str) -> BaselineData:
@@ -200,7 +182,6 @@ def _compared_with(evidence: Evidence, decision: Decision, policy: Policy, *, by
 
 
 def _script_ids(run: StoredRun | None) -> frozenset[str]:
-    """Return the ids of client scripts, which a policy may name too."""
     return frozenset() if run is None or run.clients is None else frozenset(run.clients.scripts)
 
 
@@ -216,7 +197,6 @@ def _baseline(path: Path, policy: Policy, run: StoredRun) -> StoredRun:
 
 
 def _scenarios_of(earlier: StoredRun, policy: Policy) -> tuple[Judgement, ...] | None:
-    """Read a baseline's results of scenarios, with its targets renamed to this run's names."""
     if earlier.is_alone:
         return None
     here = {there: name for name, there in policy.baseline.targets.items()}
@@ -261,7 +241,7 @@ def judge_whole(path: Path, entries: Sequence[SourcedEntry], today: date) -> Jud
     """
     run = open_run(path, OF_CLIENTS_TOO)
     _refuse(f"{path}: nothing can be concluded from it", cut_short(run))
-    checked, infos = _checked(run, entries, None, today), dict(run.infos)
+    checked, infos = _checked(run, Precedents(entries=entries, today=today)), dict(run.infos)
     if run.clients is not None:
         of_clients = check_clients(run.clients, entries=entries, baseline=None, today=today)
         checked = together(checked, of_clients)

@@ -202,7 +202,6 @@ def lint(paths: Sequence[Path], catalogue: frozenset[str], today: date) -> Linte
 
 
 def _twins(entries: Iterable[SourcedEntry]) -> Iterator[str]:
-    """Yield a message for each duplicate entry."""
     alike: dict[tuple[object, ...], list[SourcedEntry]] = defaultdict(list)
     for one in entries:
         entry = one.entry
@@ -221,14 +220,7 @@ def outworn(
     catalogue: frozenset[str],
     today: date,
 ) -> tuple[Outworn, ...]:
-    """Return the entries that have expired, and those that matched no result that they apply to.
-
-    Args:
-        runs: the runs, judged with the entries.
-        entries: the entries of all files.
-        catalogue: the ids of all scenarios.
-        today: the date by which entries expire.
-    """
+    """Return the entries that have expired, and those that matched no result that they apply to."""
     found = [_outworn_cause(one, runs, catalogue) for one in entries if not one.entry.has_expired(today)]
     found += [Outworn(entry=one, why=why) for one in entries if (why := _outworn(one, runs, today))]
     return tuple(each for each in found if each is not None)
@@ -279,15 +271,7 @@ def applying(
     judgement: Judgement | None,
     today: date,
 ) -> Sequence[tuple[SourcedEntry, Sequence[str]]]:
-    """Return each entry that names a scenario, with the reasons why it does not apply to it on a target.
-
-    Args:
-        entries: the entries of all files.
-        scenario_id: the scenario.
-        info: the target.
-        judgement: its result in a run, if a run was given.
-        today: the date by which entries expire.
-    """
+    """Return each entry that names a scenario, with the reasons why it does not apply to it on a target."""
     return [
         (one, tuple(_obstacles(one, scenario_id, info, judgement, today)))
         for one in entries
@@ -412,12 +396,8 @@ def proposals(
 ) -> tuple[Proposal, ...]:
     """Return the entries that would make the unexpected results of chosen scenarios and targets expected.
 
-    Args:
-        run: the run, judged with the entries.
-        entries: the current entries of the files.
-        scenarios: patterns; if empty, all are chosen.
-        targets: patterns; if empty, all are chosen.
-        home: the file for new entries; the entry of a cause that it has already is changed.
+    Without patterns all are chosen. New entries are for the file `home`; the entry of a cause that it has
+    already is changed.
     """
     groups: dict[tuple[str, str | None, str, str | None], list[Judgement]] = {}
     by_cause: dict[str, list[Judgement]] = {}
@@ -473,7 +453,6 @@ def _is_chosen(
 
 
 def _uncovered(judgement: Judgement, info: TargetInfo, entries: Sequence[SourcedEntry]) -> Iterator[str]:
-    """Yield the causes of a result for which no entry covers it."""
     known = {
         cause
         for one in entries

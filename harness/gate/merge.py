@@ -7,22 +7,22 @@ all. The refusal names what differs.
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from harness.diff.check import CheckedRun
 from harness.gate.sides import StoredRun, cut_short
-from harness.orchestration.judging import judge_run, read_scripts
+from harness.orchestration.judging import Given, judge_run, read_scripts
 from harness.orchestration.plan import scenario_digest
 from harness.results.status import ENDED_COMPLETE
 from harness.scenario.crossings import Crossing
 from harness.trace.clause import Clause
 from harness.trace.embedded import drive_times
-from harness.trace.events import RECORD, Event, RunFooter, RunHeader, TraceHeader
+from harness.trace.events import RECORD, RunFooter, RunHeader, TraceHeader
 from harness.trace.files import (
     EventWriter,
     RunFolder,
@@ -49,24 +49,8 @@ class MergeError(Exception):
     """Runs are not shards of one plan; the message names what differs."""
 
 
-def merge(
-    runs: Sequence[StoredRun],
-    folder: RunFolder,
-    *,
-    command: str,
-    expectation_files: Sequence[Path],
-    catalogue: frozenset[str],
-    today: date,
-) -> CheckedRun:
+def merge(runs: Sequence[StoredRun], folder: RunFolder, given: Given, *, command: str) -> CheckedRun:
     """Join shards into a new run's folder, and judge it.
-
-    Args:
-        runs: the shards.
-        folder: the new run's folder, which exists and is empty.
-        command: the command line, for the header.
-        expectation_files: the files with which the joined run is judged.
-        catalogue: the ids of all scenarios.
-        today: the date by which entries expire.
 
     Raises:
         ExpectationError: an expectation file is wrong.
@@ -81,9 +65,7 @@ def merge(
     for target in dict.fromkeys(name for run in runs for name in run.infos):
         _join_target(target, [run for run in runs if target in run.infos], folder, run_id)
     folder.write_footer(_footer(runs, folder, run_id, scenario_count=len(scripts)))
-    return judge_run(
-        folder, expectation_files=expectation_files, catalogue=catalogue, baseline=None, today=today
-    )
+    return judge_run(folder, given)
 
 
 def refuse_strangers(runs: Sequence[StoredRun]) -> None:
@@ -231,8 +213,9 @@ def _join_target(target: str, runs: Sequence[StoredRun], folder: RunFolder, run_
             for header in run.folder.read_headers(target):
                 headers.setdefault(header.config_digest, replace(header, run_id=run_id))
             events = read_events(run.folder.events(target))
-            for event in _not_yet_known(events, reported):
-                writer.write(replace(event, run_id=run_id))
+            for event in events:
+                if event.scenario_id not in reported:
+                    writer.write(replace(event, run_id=run_id))
             fresh = {event.scenario_id for event in events} - reported
             reported |= fresh
             for number, trace in run.folder.repeats(target).items():
@@ -248,7 +231,3 @@ def _join_attempt(
         for event in read_events(events):
             if event.scenario_id in scenario_ids:
                 writer.write(replace(event, run_id=run_id))
-
-
-def _not_yet_known(events: Iterable[Event], reported: AbstractSet[str]) -> Iterator[Event]:
-    return (event for event in events if event.scenario_id not in reported)

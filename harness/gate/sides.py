@@ -128,9 +128,7 @@ def _losses(run: StoredRun, footer: RunFooter) -> Iterator[str]:
 def find_steps(texts: Sequence[str], *, run: Path) -> tuple[tuple[ComparedTarget, ComparedTarget], ...]:
     """Return the pairs of targets to compare: each side with the one named before it.
 
-    Args:
-        texts: sides, each in a form that the module's docstring describes.
-        run: the run in which to look for targets that are named without a run.
+    The module's docstring describes the forms of a side; `run` is where targets without a run are looked for.
 
     Raises:
         PlanError: nothing on one side matches the other.
@@ -157,7 +155,6 @@ def _pairs(
 
 
 def _named(text: str, run: Path, loaded: dict[Path, Run]) -> Mapping[str, ComparedTarget]:
-    """Return the targets that a text denotes, by name."""
     folder, target = _parted(text, run)
     if folder is run and not lexists(RunFolder(run).run_json):
         raise ReportError(
@@ -217,11 +214,7 @@ def compare(
 ) -> Comparison:
     """Compare two targets, scenario by scenario.
 
-    Args:
-        before: the former target.
-        after: the latter target.
-        explain: whether to find the named behaviours that cause the changes, by running references.
-        progress: called with a message at each stage of the work.
+    To explain it, references are run, which finds the named behaviours that cause the changes.
     """
     found = changes(before, after)
     if not explain or found.is_judgement:
@@ -240,7 +233,6 @@ def compare(
 
 
 def _steps_that_changed(change: ClientChange, before: ComparedTarget, after: ComparedTarget) -> Sequence[int]:
-    """Return the steps that two targets answer differently, from a scenario's change on."""
     answers = [seen_in(side.events(change.scenario_id)) for side in (before, after)]
     steps = {step for step, *_ in unequal_places(*answers) if step > change.step}
     return (change.step, *sorted(steps))

@@ -160,14 +160,9 @@ class Attributor(Generic[AnswersT]):
     ) -> Mapping[str, Sequence[Cause]]:
         """Explain changed steps, by scenario id: the first one, and later ones that have further causes.
 
-        If no behaviour changes the first one, all that change anything are its cause.
-
-        Args:
-            scripts: the scripts of the scenarios.
-            changed: the steps that changed, at least one for each scenario, in their order.
-            one: the former reference, which is given the behaviours of earlier causes.
-            other: the latter reference.
-            later_max: how many later steps to explain in a scenario.
+        If no behaviour changes the first one, all that change anything are its cause. Each scenario has at
+        least one changed step, in their order. The former reference is given the behaviours of earlier
+        causes.
         """
         found: dict[str, list[Cause]] = {}
         known: dict[str, frozenset[str]] = {}
@@ -289,12 +284,8 @@ def causes_of(
 ) -> Mapping[str, Sequence[Cause]]:
     """Explain the changes from one release to another, by scenario id.
 
-    Args:
-        changed: by scenario id, the steps that changed, in their order.
-        scripts: the scripts of the scenarios.
-        profiles: the two releases.
-        runs: runs of these scripts; what is stored with them is not looked for again.
-        progress: called with a text about the current work.
+    The steps that changed come in their order. What is stored with runs of the same scripts is not looked for
+    again.
     """
     progress(f"what changed from {' to '.join(profiles)} in {len(changed)} scenarios")
     stored = {key: steps for run in runs for key, steps in _stored_steps(run, scripts)}

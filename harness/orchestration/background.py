@@ -83,8 +83,7 @@ class Background(Generic[A, T]):
 async def in_background(function: Callable[[], T]) -> T:
     """Call a function in a process of its own, and return its result.
 
-    Args:
-        function: the function with its arguments, all of which can be pickled.
+    It can be pickled with all its arguments.
 
     Raises:
         BackgroundError: the process was killed, or ended without a result.

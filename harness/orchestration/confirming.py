@@ -14,7 +14,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from math import inf
 from typing import Final
 
@@ -34,7 +33,7 @@ from harness.diff.repeats import (
 from harness.diff.target_pattern import is_reference
 from harness.orchestration.judging import (
     JudgedTargets,
-    imposed_settings,
+    as_driven,
     read_first_attempts,
     target_info,
 )
@@ -48,7 +47,6 @@ from harness.runner.drive import JOBS, Drive, DriveSinks
 from harness.runner.recorder import note_alone
 from harness.runner.sharing import Packing
 from harness.runner.watcher import Unwatched, Watcher
-from harness.scenario.fitting import fitted
 from harness.scenario.script import Script
 from harness.targets.base.interface import Lasting, Target, TargetError
 from harness.trace.events import TARGET_LOST, Event, EventKind
@@ -245,7 +243,7 @@ class Rerun:
             Accused(
                 target=targets[each.target],
                 script=scripts[each.scenario_id],
-                as_driven=self._as_driven(each),
+                as_driven=as_driven(self.folder, each.target, [scripts[each.scenario_id]])[0],
                 acts=acts_on_broker(scripts[each.scenario_id]),
                 info=target_info(self.folder, each.target),
                 repeated=attempts[place],
@@ -267,11 +265,6 @@ class Rerun:
             )
             for target, oracle in oracles.items()
         }
-
-    def _as_driven(self, one: Judgement) -> Script:
-        settings = imposed_settings(self.folder, one.target)
-        script = self.plan.scripts[one.scenario_id]
-        return script if settings is None else fitted(script, settings)
 
     async def _run_batches(self, batches: Sequence[Sequence[Accused]], until_s: float = inf) -> bool:
         """Run each batch once more; return whether there was time for all."""
@@ -330,9 +323,7 @@ class Rerun:
 
         drive = self._drive(target, scripts, number, watcher, write, packing, jobs=jobs)
         try:
-            alone = drives_of(target, drive)
-            drives = alone if self.cluster is None else partial(self.cluster.drive, drive)
-            lost = (await drives(scripts)).lost
+            lost = (await drives_of(target, drive, self.cluster)(scripts)).lost
         except TargetError as error:
             lost = str(error).partition("\n")[0]
         except Exception as error:  # noqa: BLE001 - a fault of the harness in an attempt loses no verdict
@@ -457,7 +448,6 @@ def _due(lane: Sequence[Accused], accused: Sequence[Accused]) -> Sequence[Accuse
 
 
 def _most(one: Accused) -> int:
-    """Return how often a result's scenario may run in total."""
     return STARVED_ATTEMPTS if all(each.starved for each in one.repeated.attempts) else ATTEMPTS
 
 
@@ -469,7 +459,6 @@ def _few_at_once(accused: Sequence[Accused]) -> Iterator[Sequence[Accused]]:
 
 
 def _by_target(accused: Sequence[Accused]) -> Sequence[Sequence[Accused]]:
-    """Group the results that are due into one batch for each target and number of attempts."""
     batches: dict[tuple[str, int], list[Accused]] = {}
     for each in accused:
         batches.setdefault((each.target.name, each.try_count), []).append(each)
@@ -488,7 +477,6 @@ def _timely(due: Sequence[Accused], until_s: float, *, first: bool = False) -> S
 
 
 def _with_attempts(judged: JudgedTargets, accused: Sequence[Accused]) -> JudgedTargets:
-    """Replace the attempts at each scenario that was run again by all its attempts."""
     again = {(one.target.name, one.script.id): one.repeated for one in accused}
     return {
         name: [again.get((name, one.scenario_id), one) for one in of_target]

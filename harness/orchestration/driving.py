@@ -51,37 +51,18 @@ class DriveReport:
     """By target name, the duration of its drive in milliseconds."""
 
 
-class Fetches:
-    """The downloads of a run's targets, started together; a target is driven once its own has finished."""
-
-    def __init__(self, tasks: dict[str, asyncio.Task[None]]) -> None:
-        self._tasks = tasks
-
-    async def of(self, target: Target) -> None:
-        """Wait until a target's download has finished; return at once for a target that has none.
-
-        Raises:
-            TargetError: the download failed.
-        """
-        if (task := self._tasks.get(target.name)) is not None:
-            await asyncio.shield(task)
-
-
 @asynccontextmanager
-async def fetching(targets: Sequence[Target], tell: Callable[[str, str], None]) -> AsyncIterator[Fetches]:
-    """Start the downloads of some targets, and cancel the unfinished ones on leaving.
-
-    Args:
-        targets: the targets that will be driven.
-        tell: called with a target's name and a text about the progress of its download.
-    """
+async def fetching(
+    targets: Sequence[Target], tell: Callable[[str, str], None]
+) -> AsyncIterator[Mapping[str, asyncio.Task[None]]]:
+    """Start the downloads of some targets together, and cancel the unfinished ones on leaving."""
 
     async def fetch(target: Target) -> None:
         await target.fetch(lambda text: tell(target.name, text))
 
     tasks = {target.name: asyncio.create_task(fetch(target)) for target in targets}
     try:
-        yield Fetches(tasks)
+        yield tasks
     finally:
         for task in tasks.values():
             task.cancel()
@@ -100,7 +81,8 @@ class RunDrive:
     """The cluster whose executors drive the targets; None if this machine does."""
     _records: dict[str, TargetRecord] = field(default_factory=dict, init=False)
     _packings: Mapping[str, Packing] = field(default_factory=dict, init=False)
-    _fetches: Fetches = field(default_factory=lambda: Fetches({}), init=False)
+    _fetches: Mapping[str, asyncio.Task[None]] = field(default_factory=dict, init=False)
+    """The downloads of targets that are driven here, by name."""
     _one_in_background: AbstractAsyncContextManager[object] = field(default_factory=asyncio.Lock, init=False)
     """Acquired while a reference runs beside brokers: only one may do so at a time, except on executors."""
     _oracles: dict[str, asyncio.Task[str | None]] = field(default_factory=dict, init=False)
@@ -170,7 +152,6 @@ class RunDrive:
         await asyncio.gather(*self._early, return_exceptions=True)
 
     def _pack(self, targets: Sequence[Target]) -> None:
-        """Find which scripts may share brokers, and write the result to the run's folder."""
         scripts = tuple(self.plan.scripts.values())
         self._packings = packings(scripts, targets, merges=self.plan.merges_configs)
         self.folder.write_brokers(
@@ -283,10 +264,9 @@ class RunDrive:
             chosen = self.plan.scripts if scripts is None else scripts
             self._note_rest(name, chosen, trace)
             try:
-                await self._fetches.of(target)
-                alone = drives_of(target, drive)
-                drives = alone if self.cluster is None else partial(self.cluster.drive, drive)
-                result = await drives(tuple(chosen.values()))
+                if (fetch := self._fetches.get(target.name)) is not None:
+                    await asyncio.shield(fetch)
+                result = await drives_of(target, drive, self.cluster)(tuple(chosen.values()))
                 record.drive_ms = result.drive_ms
                 record.lost = record.lost or result.lost or trace.full
                 record.suspects = result.suspects
@@ -325,16 +305,7 @@ class RunDrive:
         why: str,
         kind: EventKind = EventKind.ABANDONED,
     ) -> None:
-        """Record every scenario that was not begun as abandoned, or as an error of the harness.
-
-        Args:
-            record: the record of the target.
-            target: the target.
-            trace: receives a note for each scenario that has no event in it.
-            note: the text of that note.
-            why: why there is no broker to describe, if there is none.
-            kind: what the note is.
-        """
+        """Record every scenario that was not begun as abandoned, or as an error of the harness."""
         self._describe_none(record, target, why)
         for script in self.plan.scripts.values():
             if script.id in trace.reported_of:
@@ -440,7 +411,6 @@ def _driven(
     base_config: Mapping[str, str] | None,
     scripts: Mapping[str, Script] | None,
 ) -> TargetRecord:
-    """Drive a reference in the calling process, and return its record."""
     drive = RunDrive(plan=plan, folder=folder, watcher=Unwatched())
     return asyncio.run(drive.alone(target, name, base_config=base_config, scripts=scripts))
 

@@ -21,9 +21,7 @@ from harness.targets.external.target import ExternalTarget
 def announcement(target: Target, *, topics: str | None = None) -> str:
     """Return a line that says what a run creates on an external broker, and what becomes of it.
 
-    Args:
-        target: an external broker.
-        topics: which topics are created; by default those of scenarios that nothing stands in for.
+    By default it creates the topics of scenarios that nothing stands in for.
     """
     existing = _existing(target)
     made = topics or f"{len(CONFORMANCE_TOPICS) - len(existing)} topics"
@@ -49,12 +47,7 @@ def tap_announcement(target: Target) -> str:
 
 
 def outline(run_id: str, existing: Mapping[str, str] | None = None) -> Iterator[str]:
-    """List the prefix of the names that a run creates, and its topics.
-
-    Args:
-        run_id: the run's id.
-        existing: topics that are there, by the scenarios' names for them.
-    """
+    """List the prefix of the names that a run creates, and its topics."""
     namespace = Namespace.new(run_id, existing=existing)
     yield f"prefix: {namespace.prefix} (time and random part are new in each run)"
     for name, count in CONFORMANCE_TOPICS.items():
@@ -66,13 +59,7 @@ def outline(run_id: str, existing: Mapping[str, str] | None = None) -> Iterator[
 
 
 def dry_run(target: Target, scripts: Mapping[str, Script], *, run_id: str) -> Iterator[str]:
-    """List what a run would do to a target, as far as that is known without a request to it.
-
-    Args:
-        target: an external broker.
-        scripts: the scripts to run, by scenario id.
-        run_id: the run's id.
-    """
+    """List what a run would do to a target, as far as that is known without a request to it."""
     existing = _existing(target)
     run_namespace = _unasked(run_id, existing)
     refused = {
@@ -99,7 +86,6 @@ def _why_not(script: Script, target: Target, run_namespace: RunNamespace) -> str
 
 
 def _unasked(run_id: str, existing: Mapping[str, str]) -> RunNamespace:
-    """Return the run namespace for a broker that no request was sent to yet."""
     namespace = Namespace.new(run_id, existing=existing)
     return RunNamespace(
         namespace=namespace,

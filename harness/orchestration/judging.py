@@ -1,14 +1,21 @@
 """The judgement of a run: from its traces and scripts to results on file, and from those to today's."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from harness.diff.check import CheckedRun, TargetTrace, judge_target, set_against, stored_against
+from harness.diff.check import (
+    CheckedRun,
+    Precedents,
+    TargetTrace,
+    judge_attempts,
+    set_against,
+    stored_against,
+)
 from harness.diff.compare import Departures
 from harness.diff.expectations import SourcedEntry, check_scenarios, load_expectations
 from harness.diff.judge import TargetInfo
@@ -37,40 +44,51 @@ _SHARED_BYTES: Final = 3 * 1024 * 1024
 """The size of compressed traces below which starting more processes takes longer than it saves."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What a run is judged with in addition to its records."""
+
+    expectation_files: Sequence[Path] = ()
+    catalogue: frozenset[str]
+    """The ids of all scenarios."""
+    baseline: Path | None = None
+    """An earlier run's folder, or None."""
+    today: date = field(default_factory=lambda: datetime.now(UTC).date())
+
+    def read(self) -> Precedents:
+        """Read the expectation files and the baseline.
+
+        Raises:
+            ExpectationError: an expectation file is wrong.
+            ReportError: the baseline is not a judged run.
+            TraceError: the baseline is damaged.
+        """
+        entries = read_expectations(self.expectation_files, self.catalogue)
+        return Precedents(entries=entries, baseline=read_baseline(self.baseline), today=self.today)
+
+
 def judge_run(
-    folder: RunFolder,
-    *,
-    expectation_files: Sequence[Path],
-    catalogue: frozenset[str],
-    baseline: Path | None,
-    today: date,
-    checked: CheckedRun | None = None,
-    is_from_traces: bool = False,
+    folder: RunFolder, given: Given, *, checked: CheckedRun | None = None, is_from_traces: bool = False
 ) -> CheckedRun:
     """Judge a recorded run, and write the results beside its traces.
 
-    Args:
-        folder: the run's folder.
-        expectation_files: the known differences.
-        catalogue: all existing scenario ids.
-        baseline: an earlier run's folder, or None.
-        today: the date for judging the expiry of expectations.
-        checked: the results with the same expectations and baseline, if no trace was added since.
-        is_from_traces: as in `check_folder`.
+    Results with the same expectations and baseline are taken as they are: no trace was added since.
 
     Raises:
         TraceError: a file of the run is damaged.
         ExpectationError: an expectation file is wrong.
         ReportError: the baseline is not a judged run.
     """
-    entries = read_expectations(expectation_files, catalogue)
-    before = read_baseline(baseline)
+    precedents = given.read()
     if checked is None:
-        checked = check_folder(
-            folder, entries=entries, baseline=before, today=today, is_from_traces=is_from_traces
-        )
-    keep_judgements(folder, checked)
-    keep_baseline(folder.path, None if baseline is None else _compared_with(baseline, before or (), checked))
+        checked = check_folder(folder, precedents, is_from_traces=is_from_traces)
+    write_records(folder.differences, checked.differences)
+    if checked.attempts or folder.attempts.exists():
+        write_records(folder.attempts, checked.attempts)
+    write_records(folder.judgements, checked.judgements)  # the last, since they stand for all
+    before = given.baseline
+    ran = None if before is None else _compared_with(before, precedents.baseline or (), checked)
+    keep_baseline(folder.path, ran)
     return checked
 
 
@@ -82,23 +100,11 @@ def _compared_with(path: Path, before: Sequence[Judgement], checked: CheckedRun)
     )
 
 
-def check_folder(
-    folder: RunFolder,
-    *,
-    entries: Sequence[SourcedEntry],
-    baseline: Sequence[Judgement] | None,
-    today: date,
-    is_from_traces: bool = False,
-) -> CheckedRun:
+def check_folder(folder: RunFolder, precedents: Precedents, *, is_from_traces: bool = False) -> CheckedRun:
     """Apply expectations and a baseline to the results that a run stored, without changing its folder.
 
-    Args:
-        folder: the run's folder.
-        entries: the known differences.
-        baseline: an earlier run's judgements, or None.
-        today: the date by which expiry is judged.
-        is_from_traces: whether to judge its traces, as is done for a run that was stopped before its results
-            were stored.
+    A run that was stopped before its results were stored is judged by its traces, as is any if that is asked
+    for.
 
     Raises:
         TraceError: a file of the run is damaged.
@@ -106,8 +112,8 @@ def check_folder(
     stored = None if is_from_traces else stored_judgements(folder)
     if stored is not None:
         infos = {name: target_info(folder, name) for name in folder.targets()}
-        return stored_against(stored, infos, entries=entries, baseline=baseline, today=today)
-    return check_judged(folder, judge_folder(folder), entries=entries, baseline=baseline, today=today)
+        return stored_against(stored, infos, precedents)
+    return check_judged(folder, judge_folder(folder), precedents)
 
 
 def judge_folder(folder: RunFolder) -> JudgedTargets:
@@ -118,7 +124,8 @@ def judge_folder(folder: RunFolder) -> JudgedTargets:
     """
     names = folder.targets()
     shares = _shares(folder, names)
-    if len(shares) == 1 or _trace_bytes(folder, names) < _SHARED_BYTES:
+    traces = (path for name in names if (path := folder.events(name)).exists())
+    if len(shares) == 1 or sum(path.stat().st_size for path in traces) < _SHARED_BYTES:
         return _judge_share(folder, names)
     by_target: dict[str, list[Repeated]] = {}
     with workers(len(shares)) as pool:
@@ -127,22 +134,10 @@ def judge_folder(folder: RunFolder) -> JudgedTargets:
     return {name: by_target[name] for name in names}
 
 
-def check_judged(
-    folder: RunFolder,
-    judged: JudgedTargets,
-    *,
-    entries: Sequence[SourcedEntry],
-    baseline: Sequence[Judgement] | None,
-    today: date,
-) -> CheckedRun:
+def check_judged(folder: RunFolder, judged: JudgedTargets, precedents: Precedents) -> CheckedRun:
     """Compare a run's judged attempts with the expectations and with the results of an earlier run."""
-    return set_against(
-        [each for of_target in judged.values() for each in of_target],
-        {name: target_info(folder, name) for name in judged},
-        entries=entries,
-        baseline=baseline,
-        today=today,
-    )
+    attempts = [each for of_target in judged.values() for each in of_target]
+    return set_against(attempts, {name: target_info(folder, name) for name in judged}, precedents)
 
 
 def _shares(folder: RunFolder, names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -158,12 +153,7 @@ def _shares(folder: RunFolder, names: Sequence[str]) -> list[tuple[str, ...]]:
     return [*shares, *((name,) for name in left)]
 
 
-def _trace_bytes(folder: RunFolder, names: Sequence[str]) -> int:
-    return sum(path.stat().st_size for name in names if (path := folder.events(name)).exists())
-
-
 def _judge_share(folder: RunFolder, share: Sequence[str]) -> dict[str, list[Repeated]]:
-    """Judge some targets of a run, reading each trace once."""
     scripts = tuple(read_scripts(folder).values())
     is_cut_short = folder.read_footer() is None
     traces: dict[str, TargetTrace] = {}
@@ -180,20 +170,20 @@ def _judge_share(folder: RunFolder, share: Sequence[str]) -> dict[str, list[Repe
     for name in share:
         trace = trace_of(name)
         oracle = trace_of(trace.info.oracle) if trace.info.oracle in known else None
-        settings = imposed_settings(folder, name)
-        as_driven = scripts if settings is None else [fitted(script, settings) for script in scripts]
-        judged[name] = judge_target(as_driven, trace, oracle, departures)
+        driven = as_driven(folder, name, scripts)
+        judged[name] = [judge_attempts(script, trace, oracle, departures) for script in driven]
     return judged
 
 
-def imposed_settings(folder: RunFolder, name: str) -> Mapping[str, str] | None:
-    """Return the external broker's settings that its and its reference's scripts were fitted to, or None."""
+def as_driven(folder: RunFolder, name: str, scripts: Sequence[Script]) -> Sequence[Script]:
+    """Return scripts as a target ran them; an external broker and its reference ran them fitted to it."""
     for other in folder.targets():
         header = folder.read_headers(other)[0]
         is_alone = header.oracle is not None and header.oracle.endswith(f"-as-{other}")
         if header.spec.startswith(EXTERNAL) and is_alone and name in (other, header.oracle):
-            return broker_settings(folder, other)
-    return None
+            settings = broker_settings(folder, other)
+            return [fitted(script, settings) for script in scripts]
+    return scripts
 
 
 def broker_settings(folder: RunFolder, target: str) -> Mapping[str, str]:
@@ -236,37 +226,16 @@ def read_baseline(folder: Path | None) -> tuple[Judgement, ...] | None:
     return found
 
 
-def judge_run_again(
-    folder: RunFolder,
-    *,
-    expectation_files: Sequence[Path],
-    catalogue: frozenset[str],
-    baseline: Path | None,
-    is_from_traces: bool = False,
-) -> ExitCode:
+def judge_run_again(folder: RunFolder, given: Given, *, is_from_traces: bool = False) -> ExitCode:
     """Apply today's expectations to a stored run, and return the exit code of a process that ran it.
-
-    Args:
-        folder: the run's folder.
-        expectation_files: the known differences.
-        catalogue: all existing scenario ids.
-        baseline: an earlier run's folder, or None.
-        is_from_traces: as in `check_folder`.
 
     Raises:
         TraceError: the run ended in order but has lost events since, or a file is damaged.
     """
     folder.read_run()
     refuse_lost_events(folder)
-    checked = judge_run(
-        folder,
-        expectation_files=expectation_files,
-        catalogue=catalogue,
-        baseline=baseline,
-        today=datetime.now(UTC).date(),
-        is_from_traces=is_from_traces,
-    )
-    return ending(checked, catalogue=catalogue, footer=folder.read_footer())
+    checked = judge_run(folder, given, is_from_traces=is_from_traces)
+    return ending(checked, catalogue=given.catalogue, footer=folder.read_footer())
 
 
 def ending(checked: CheckedRun, *, catalogue: frozenset[str], footer: RunFooter | None) -> ExitCode:
@@ -362,14 +331,6 @@ _VALUES: Final[Mapping[str, type[StrEnum]]] = {
 """Fields of records whose values are few."""
 
 
-def keep_judgements(folder: RunFolder, checked: CheckedRun) -> None:
-    """Write the results of a run beside its traces; the judgements last, since they stand for all."""
-    write_records(folder.differences, checked.differences)
-    if checked.attempts or folder.attempts.exists():
-        write_records(folder.attempts, checked.attempts)
-    write_records(folder.judgements, checked.judgements)
-
-
 def stored_judgements(folder: RunFolder) -> CheckedRun | None:
     """Read the results that a run stored; None if it was stopped before it was judged.
 
@@ -382,14 +343,15 @@ def stored_judgements(folder: RunFolder) -> CheckedRun | None:
     differences = read_records(Difference, folder.differences)
     attempts = read_records(Attempt, folder.attempts) if folder.attempts.is_file() else ()
     refuse_unjudged(folder, judgements)
-    _refuse_gaps(folder, judgements, differences, attempts)
+    if (gap := next(_gaps(folder, judgements, differences, attempts), None)) is not None:
+        raise TraceError(f"{gap}; {_remedy(folder)}")
     return CheckedRun(
-        judgements=judgements,
-        differences=differences,
-        stale_entries=(),
-        removed=(),
-        attempts=attempts,
+        judgements=judgements, differences=differences, stale_entries=(), removed=(), attempts=attempts
     )
+
+
+def _place(record: Judgement | Difference | Attempt) -> tuple[str, str]:
+    return record.target, record.scenario_id
 
 
 def refuse_unjudged(folder: RunFolder, judgements: Sequence[Judgement]) -> None:
@@ -400,7 +362,7 @@ def refuse_unjudged(folder: RunFolder, judgements: Sequence[Judgement]) -> None:
     """
     if not folder.scripts_json.is_file():
         return
-    judged = {(each.target, each.scenario_id) for each in judgements}
+    judged = frozenset(map(_place, judgements))
     recorded = {(target, name) for target in folder.targets() for name in folder.read_scripts()}
     if missing := recorded - judged:
         raise TraceError(
@@ -414,32 +376,26 @@ def refuse_unjudged(folder: RunFolder, judgements: Sequence[Judgement]) -> None:
         )
 
 
-def _refuse_gaps(
+def _gaps(
     folder: RunFolder,
     judgements: Sequence[Judgement],
     differences: Sequence[Difference],
     attempts: Sequence[Attempt],
-) -> None:
+) -> Iterator[str]:
     records: tuple[Judgement | Difference | Attempt, ...] = (*judgements, *differences, *attempts)
     for record in records:
         for name, values in _VALUES.items():
             value = getattr(record, name, None)
             if value is not None and value not in list(values):
-                raise TraceError(
-                    f"{folder.path}: {record.scenario_id} on {record.target}: {name} {value!r:.80} is none; "
-                    f"{_remedy(folder)}"
-                )
-    differing = Counter((each.target, each.scenario_id) for each in differences)
-    due = Counter({(each.target, each.scenario_id): each.difference_count for each in judgements})
-    if +differing != +due:
-        raise TraceError(f"{folder.differences}: not the differences of the judgements; {_remedy(folder)}")
-    ran = Counter((each.target, each.scenario_id) for each in attempts if each.was_run)
-    counts = {(each.target, each.scenario_id): each.attempt_count for each in judgements}
-    repeated = {place for place, count in counts.items() if count > 1} | {
-        (each.target, each.scenario_id) for each in attempts
-    }
+                yield f"{folder.path}: {record.scenario_id} on {record.target}: {name} {value!r:.80} is none"
+    due = Counter({_place(each): each.difference_count for each in judgements})
+    if +Counter(map(_place, differences)) != +due:
+        yield f"{folder.differences}: not the differences of the judgements"
+    ran = Counter(_place(each) for each in attempts if each.was_run)
+    counts = {_place(each): each.attempt_count for each in judgements}
+    repeated = {place for place, count in counts.items() if count > 1} | set(map(_place, attempts))
     if any(ran[place] != counts.get(place) for place in repeated):
-        raise TraceError(f"{folder.attempts}: not the attempts of the judgements; {_remedy(folder)}")
+        yield f"{folder.attempts}: not the attempts of the judgements"
 
 
 def _remedy(folder: RunFolder) -> str:

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -30,7 +30,6 @@ from harness.orchestration.share_process import (
 from harness.orchestration.target_record import TargetRecord, Trace
 from harness.runner.admission import Admission
 from harness.runner.drive import Drive, DriveResult, DriveSinks
-from harness.runner.recorder import note_alone
 from harness.runner.watcher import Unwatched
 from harness.scenario.script import Script
 from harness.spark.master import LOCAL_CLUSTER, STANDALONE, SparkError, TaskError, why_no_spark
@@ -39,13 +38,14 @@ from harness.targets.base.limits import ANSWER_BYTES, TRACE_BYTES
 from harness.targets.external.target import ExternalTarget
 from harness.targets.secured.security import PLAINTEXT
 from harness.targets.secured.variables import MIRROR_VARIABLE, take_secrets
-from harness.trace.events import TARGET_LOST, Event, EventKind
+from harness.trace.events import Event
 from harness.trace.files import EventWriter, read_events, write_whole
 from harness.trace.plain_files import read_plain
 from harness.trace.schema import TraceError
 from harness.workers import first_error
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from harness.spark.executors import Executors
 
 _EVENTS: Final = "events.jsonl.zst"
 _GOODBYE_S: Final = 20.0
@@ -58,17 +58,6 @@ _ALIKE: Final = (
     "Every machine needs the same version of the harness under the same Python; PYSPARK_PYTHON says where "
     "that is, if not where the driver has it"
 )
-
-
-class Executors(Protocol):
-    """Executors on other machines, as `harness.spark.executors` implements them."""
-
-    @property
-    def core_count(self) -> int:
-        """How many tasks they run at once."""
-
-    async def run(self, function: Callable[[T, int], None], argument: T) -> None:
-        """Call a function on an executor; raises TaskError if it failed on every try."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +170,7 @@ def read_outcome(attempt: Path) -> DriveOutcome:
 class Cluster:
     """Executors, and the folder in which they leave what they did."""
 
-    executors: Executors
+    executors: "Executors"
     folder: Path
     _drives: "count[int]" = field(default_factory=partial(count, 1), init=False)
 
@@ -195,12 +184,23 @@ class Cluster:
         share = TargetShare.of(drive, scripts, self.folder / f"{drive.target_name}-{next(self._drives)}")
         share.folder.mkdir(parents=True)
         try:
-            outcome = await self._share(drive, share)
-        except SparkError as error:
+            outcome = _take_in(drive, await self.attempt(share))
+        except asyncio.CancelledError:
+            if (last := begun(share)) is not None:
+                _take_in(drive, last)
+            raise
+        except (SparkError, TaskError) as error:
             raise TargetError(str(error)) from None
         finally:
             drive.admission.settle(drive.target_name)
             shutil.rmtree(share.folder, ignore_errors=True)
+        if outcome.attempt:
+            text = f"it began {outcome.attempt + 1} times: an executor failed or was lost"
+            drive.watcher.target_says(drive.target_name, Lasting(text))
+        if outcome.error is not None:
+            raise TargetError(outcome.error)
+        for script in scripts:
+            drive.watcher.scenario_ended(drive.target_name, script.id)
         return DriveResult(drive_ms=outcome.drive_ms, lost=outcome.lost)
 
     async def attempt(self, share: Share) -> Path:
@@ -223,25 +223,6 @@ class Cluster:
         if (attempt := whole(share)) is None:
             raise TaskError(f"what its executor wrote to {share.folder} is not seen here")
         return attempt
-
-    async def _share(self, drive: Drive, share: TargetShare) -> DriveOutcome:
-        try:
-            attempt = await self.attempt(share)
-        except TaskError as failure:
-            return _failed(drive, share, str(failure))
-        except asyncio.CancelledError:
-            if (last := begun(share)) is not None:
-                _take_in(drive, last)
-            raise
-        outcome = _take_in(drive, attempt)
-        if outcome.attempt:
-            text = f"it began {outcome.attempt + 1} times: an executor failed or was lost"
-            drive.watcher.target_says(drive.target_name, Lasting(text))
-        if outcome.error is not None:
-            raise TargetError(outcome.error)
-        for script in share.scripts:
-            drive.watcher.scenario_ended(drive.target_name, script.id)
-        return outcome
 
 
 async def _goodbye(share: Share) -> None:
@@ -269,22 +250,6 @@ def _take_in(drive: Drive, attempt: Path) -> DriveOutcome:
     if (attempt / LOGS).is_dir():
         shutil.copytree(attempt / LOGS, drive.sinks.logs, dirs_exist_ok=True)
     return replace(outcome, lost=outcome.lost or full)
-
-
-def _failed(drive: Drive, share: TargetShare, why: str) -> DriveOutcome:
-    """Record a target's scripts as abandoned, since no executor could run them; other targets go on."""
-    first_line = why.partition("\n")[0]
-    for script in share.scripts:
-        note_alone(
-            script,
-            EventKind.ABANDONED,
-            f"{TARGET_LOST}{first_line}",
-            run_id=drive.run_id,
-            target=drive.target_name,
-            write=drive.sinks.write,
-        )
-        drive.watcher.scenario_ended(drive.target_name, script.id)
-    return DriveOutcome(lost=first_line)
 
 
 def refuse_unfit(master: str, targets: Sequence[Target]) -> None:
@@ -339,7 +304,7 @@ def cluster_of(master: str | None, reports: Path, say: Callable[[str], None]) ->
         yield Cluster(executors=found, folder=Path(folder))
 
 
-async def _look(found: Executors, folder: Path) -> None:
+async def _look(found: "Executors", folder: Path) -> None:
     """Check the folder from all executors; raises SparkError if one cannot use it."""
     try:
         await found.run(look_as_task, (folder, __version__))

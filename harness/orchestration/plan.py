@@ -13,6 +13,7 @@ from typing import Final
 
 from harness.diff.expectations import matches_scenario
 from harness.diff.target_pattern import is_reference
+from harness.orchestration.judging import Given
 from harness.results.stored_data import ReportError
 from harness.runner.drive import Limits
 from harness.scenario.crossings import Crossing
@@ -75,6 +76,12 @@ class RunPlan:
     """Whether scenarios with unexpected results are run again before the results count."""
     confirm_s: float | None = None
     """How many seconds attempts to confirm may take; None for a share of the drive's time."""
+
+    @property
+    def given(self) -> Given:
+        """What the run is judged with."""
+        files, baseline = self.expectation_files, self.baseline
+        return Given(expectation_files=files, catalogue=self.catalogue, baseline=baseline)
 
     @property
     def scenario_digest(self) -> str:
@@ -178,11 +185,7 @@ def select_scripts(
 ) -> Mapping[str, Script]:
     """Choose scenarios by id, by the beginning of an id (`classic/join`) or by glob; no pattern chooses all.
 
-    Args:
-        scripts: all existing scripts; a catalogue records those that are chosen.
-        patterns: which scripts to choose.
-        skipped: which of the chosen scripts to leave out again.
-        quick: whether to choose only the scripts of a quick run.
+    A catalogue records the scripts that are chosen.
 
     Raises:
         PlanError: a pattern matches nothing, or nothing is left.
@@ -243,11 +246,7 @@ def parse_targets(
 ) -> tuple[Target, ...]:
     """Parse target specs; the profile, if given, applies to all but references that name one of their own.
 
-    Args:
-        specs: the specs of targets, as on the command line.
-        profile: the profile that targets are compared with.
-        guards_external: whether all requests to an external broker pass its guard.
-        stated: what is stated about the external brokers among them.
+    `guards_external` says that all requests to an external broker pass its guard.
 
     Raises:
         PlanError: a spec is invalid or names an unguarded external broker, two targets have one name, or the

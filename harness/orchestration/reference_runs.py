@@ -250,12 +250,7 @@ _PROTOCOLS: Final = frozenset({"ConsumerGroupHeartbeat", "ShareGroupHeartbeat", 
 
 
 async def with_needs(scripts: Sequence[Script], description: BrokerDescription) -> Sequence[Script]:
-    """Return scripts that ask for usual settings where the broker's own make a difference.
-
-    Args:
-        scripts: the scripts of a run.
-        description: describes an external broker.
-    """
+    """Return scripts that ask for usual settings where the broker's own make a difference."""
     reported = description.broker_config
     other = {name: reported[name] for name in _USUAL if reported.get(name, _USUAL[name]) != _USUAL[name]}
     if not other:

@@ -23,12 +23,6 @@ def archive_and_build_trend(
 
     With a damaged archive the run only lacks its history; the progress text names the remedy.
 
-    Args:
-        folder: the run's folder.
-        archive: contains the runs of the trend.
-        master: Spark's master.
-        progress: called with a text about the current work.
-
     Raises:
         SparkError: Spark cannot be started.
         TraceError: the run's own files are damaged.

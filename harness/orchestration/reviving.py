@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
+from harness.orchestration.on_cluster import Cluster
 from harness.runner.drive import Drive, DriveResult
 from harness.runner.suspects import ENDED_COUNT, Suspect
 from harness.runner.watcher import Watcher
@@ -116,8 +117,12 @@ class _Watching:
         self.ended(scenario_id)
 
 
-def drives_of(target: Target, drive: Drive) -> Callable[[Sequence[Script]], Awaitable[DriveResult]]:
+def drives_of(
+    target: Target, drive: Drive, cluster: Cluster | None
+) -> Callable[[Sequence[Script]], Awaitable[DriveResult]]:
     """Return what runs scripts on a target: a drive, or several if a command starts its broker again."""
+    if cluster is not None:
+        return partial(cluster.drive, drive)
     if isinstance(target, ExternalTarget) and target.restart_command is not None:
         return Reviving(target=target, drive=drive).run
     return drive.run

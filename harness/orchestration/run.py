@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -17,18 +17,11 @@ from typing import TYPE_CHECKING
 
 from harness import __version__
 from harness.capacity import machine
-from harness.diff.check import CheckedRun
+from harness.diff.check import CheckedRun, Precedents
 from harness.orchestration.attributing import attribute_changes
 from harness.orchestration.confirming import Rerun, time_for_confirming
 from harness.orchestration.driving import DriveReport, RunDrive
-from harness.orchestration.judging import (
-    check_judged,
-    ending,
-    judge_folder,
-    judge_run,
-    read_baseline,
-    read_expectations,
-)
+from harness.orchestration.judging import check_judged, ending, judge_folder, judge_run
 from harness.orchestration.on_cluster import Cluster
 from harness.orchestration.plan import PlanError, RunPlan
 from harness.results.status import ENDED_INTERRUPTED, ExitCode
@@ -66,18 +59,13 @@ class CompletedRun:
 def orchestrate(plan: RunPlan, watcher: Watcher, cluster: Cluster | None = None) -> CompletedRun:
     """Drive a plan's targets and judge what was recorded.
 
-    Args:
-        plan: the plan of the run.
-        watcher: receives the progress.
-        cluster: the cluster whose executors drive the targets; None if this machine does.
-
     Raises:
         ExpectationError: an expectation file is wrong; nothing was driven.
         ReportError: the baseline is not a judged run; nothing was driven.
         PlanError: there is already a run with that id.
     """
-    read_expectations(plan.expectation_files, plan.catalogue)
-    read_baseline(plan.baseline)
+    given = plan.given
+    precedents = given.read()
     if (plan.reports / plan.run_id).exists():
         raise PlanError(f"{plan.reports / plan.run_id}: there is a run of that id already")
     folder = RunFolder.create(plan.reports, plan.run_id, plan.records)
@@ -94,23 +82,16 @@ def orchestrate(plan: RunPlan, watcher: Watcher, cluster: Cluster | None = None)
         driven = asyncio.run(drive.run(), debug=False)
     # The drive is complete, even if the attempts that follow fail.
     folder.write_footer(_footer(plan, folder, driven))
-    today = datetime.now(UTC).date()
     checked = None
     if not driven.ended.startswith(ENDED_INTERRUPTED):
-        checked, is_whole = _run_again(plan, folder, watcher, today, times_s=times_s, cluster=cluster)
+        rerun = Rerun(plan=plan, folder=folder, watcher=watcher, cluster=cluster)
+        checked, is_whole = _run_again(rerun, precedents, times_s)
         driven = driven if is_whole else replace(driven, ended=ENDED_INTERRUPTED)
     footer = _footer(plan, folder, driven)
     folder.write_footer(footer)
     folder.pack()
     with timed(times_s, "judged"):
-        checked = judge_run(
-            folder,
-            expectation_files=plan.expectation_files,
-            catalogue=plan.catalogue,
-            baseline=plan.baseline,
-            today=today,
-            checked=checked,
-        )
+        checked = judge_run(folder, given, checked=checked)
     return CompletedRun(
         folder=folder, checked=checked, footer=footer, catalogue=plan.catalogue, times_s=times_s
     )
@@ -127,22 +108,14 @@ def timed(times_s: dict[str, float], what: str) -> Iterator[None]:
 
 
 def _run_again(
-    plan: RunPlan,
-    folder: RunFolder,
-    watcher: Watcher,
-    today: date,
-    *,
-    times_s: dict[str, float],
-    cluster: Cluster | None,
+    rerun: Rerun, precedents: Precedents, times_s: dict[str, float]
 ) -> tuple[CheckedRun | None, bool]:
     """Run all scenarios again, or those whose result is unexpected, as the plan says.
 
     Returns:
         The results, if anything was judged; and False if the run was interrupted.
     """
-    drive_s = times_s["driven"]
-    entries = read_expectations(plan.expectation_files, plan.catalogue)
-    rerun = Rerun(plan=plan, folder=folder, watcher=watcher, cluster=cluster)
+    plan, folder, drive_s = rerun.plan, rerun.folder, times_s["driven"]
     with timed(times_s, "driven"):
         if plan.repeat > 1 and not asyncio.run(rerun.repeat(), debug=False):
             return None, False
@@ -150,15 +123,12 @@ def _run_again(
         return None, True
     with timed(times_s, "judged"):
         judged = judge_folder(folder)
-        check = partial(
-            check_judged, folder, entries=entries, baseline=read_baseline(plan.baseline), today=today
-        )
-        checked = check(judged)
+        checked = check_judged(folder, judged, precedents)
     time_s = time_for_confirming(plan, drive_s)
     with timed(times_s, "confirmed"):
         again, is_whole = asyncio.run(rerun.confirm(judged, checked, time_s=time_s), debug=False)
     with timed(times_s, "judged"):
-        return (checked if again is judged else check(again)), is_whole
+        return (checked if again is judged else check_judged(folder, again, precedents)), is_whole
 
 
 def report(
@@ -171,14 +141,8 @@ def report(
 ) -> "Rendered":
     """Attribute a judged run's changes, make its reports beside its tables with Spark, then their views.
 
-    Without Spark those views say what is missing; everything else is there.
-
-    Args:
-        folder: the run's folder.
-        allure: how much of the run Allure gets.
-        spark_master: Spark's master; None if Spark is not wanted.
-        progress: called with a text about the current work.
-        archive: the archive of runs, which the trend comes from; by default, `runs` beside the run's folder.
+    Without Spark those views say what is missing; everything else is there. Without a master Spark is not
+    wanted. The archive is by default `runs` beside the run's folder.
 
     Raises:
         TraceError: a file of the record is damaged; the reports have all that the others have.

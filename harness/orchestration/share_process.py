@@ -1,13 +1,7 @@
 """Shares of a cluster's work: each runs in a process on an executor's machine, and counts once.
 
-A share leaves a folder that the driver and all executors see:
-
-    share-N/attempt-M/                what the share writes, with `outcome.json` at the end
-    share-N/attempt-M.log             what its process printed
-    share-N/stop                      asks all attempts to end
-    share-N/whole/                    the complete attempt, renamed
-
-An attempt is renamed when it is complete, so that a share that runs twice counts once. The process reads its
+A share leaves a folder that the driver and all executors see; `docs/cluster.md` shows what is in it. An
+attempt is renamed when it is complete, so that a share that runs twice counts once. The process reads its
 share from its standard input, and the executor keeps the other end of that pipe open. When it is closed
 because the executor was killed, or when the driver asks for it, the process stops its brokers as on Ctrl-C.
 

@@ -1,16 +1,4 @@
-"""The versions of Kafka that `diff --versions` runs, parsed from what a user writes.
-
-    3.9.2           that version
-    3.9.2+java      that version with the Java coordinator, which is optional in 3.7 to 3.9
-    3.9             the newest patch of that release
-    2.4..4.4        the newest patch of every release in that range
-    2.6.0..2.8.2    every version in that range
-    latest-patch    the newest patch of every release
-    latest          the newest available version
-    all             every version
-
-Several of them are separated by commas.
-"""
+"""The versions of Kafka that `diff --versions` runs, in the forms that `docs/matrix.md` lists."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -131,10 +119,7 @@ def version_targets(
 ) -> VersionTargets:
     """Return the targets of a run of versions.
 
-    Args:
-        versions: as `choose_versions` reads them; may be empty if there are further targets.
-        further: specs of targets that come after all versions.
-        against: spec of the target to compare all others with; a bare version is Kafka's.
+    Further targets come after all versions; without a kind, `against` is a version of Kafka.
 
     Raises:
         PlanError: a name is neither a version nor a target, or fewer than two targets are left to compare.

@@ -16,30 +16,30 @@ import fcntl
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa  # type: ignore[import-untyped]  # Arrow has no annotations
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
 import pyarrow.json as pj  # type: ignore[import-untyped]  # likewise
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # likewise
+from pydantic import TypeAdapter, ValidationError
 
 from harness.diff.model import Difference, Judgement
 from harness.spark.rows import Answer, BrokerHeader, RunClause, Trace
 from harness.trace.canonical import error_codes_in
 from harness.trace.clause import Clause
 from harness.trace.completeness import refuse_lost_events
-from harness.trace.events import ANSWER_KINDS, Event, EventKind, RunFooter, RunHeader, TraceHeader
+from harness.trace.events import ANSWER_KINDS, Event, EventKind, RunFooter, RunHeader
 from harness.trace.files import RunFolder, attempt_name, read_records, write_whole
 from harness.trace.plain_files import read_plain
-from harness.trace.schema import ColumnType, TraceError, columns, json_object, parsed_json, to_content
+from harness.trace.schema import ColumnType, TraceError, columns, parsed_json, to_content
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -133,6 +133,7 @@ CONVERSATION_SCHEMA: Final = pa.schema(
 
 Volumes: TypeAlias = Mapping[str, Mapping[str, str]]
 """By volume: the ids of the runs in it, each with a stamp that changes when the run is judged again."""
+_LISTED: Final = TypeAdapter(dict[str, dict[str, str]])
 
 
 class ArchiveError(TraceError):
@@ -166,36 +167,25 @@ def damaged_archive(root: Path, why: str) -> ArchiveError:
     )
 
 
-class VolumeWriter:
-    """Writes the files of one volume, one for each kind of record; they are valid once it is listed."""
+@contextmanager
+def writing_volume(root: Path, name: str) -> Iterator[Callable[[str, pa.Table], None]]:
+    """Provide a function that appends records of a kind and one run as a row group to a volume.
 
-    def __init__(self, root: Path, name: str) -> None:
-        self._root = root
-        self._file = f"{name}.parquet"
-        self._writers = {kind: self._opened(kind) for kind in KINDS}
+    There is a file for each kind of record; they are valid once the volume is listed.
+    """
+    with ExitStack() as files:
+        writers: dict[str, pq.ParquetWriter] = {}
+        for kind, cls in KINDS.items():
+            path = root / kind / f"{name}.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            writer = pq.ParquetWriter(path, arrow_schema(cls), compression="zstd")
+            writers[kind] = files.enter_context(writer)
 
-    def write(self, kind: str, table: pa.Table) -> None:
-        """Append records of one run as a row group."""
-        if len(table):
-            self._writers[kind].write_table(table)
+        def write(kind: str, table: pa.Table) -> None:
+            if len(table):
+                writers[kind].write_table(table)
 
-    def _opened(self, kind: str) -> pq.ParquetWriter:
-        path = self._root / kind / self._file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return pq.ParquetWriter(path, arrow_schema(KINDS[kind]), compression="zstd")
-
-    def close(self) -> None:
-        """Finish the files."""
-        for writer in self._writers.values():
-            writer.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        yield write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,15 +202,9 @@ class Archive:
         """
         path = self.root / _VOLUMES
         try:
-            content = json_object(read_plain(path), where=str(path)) if path.exists() else {}
-        except TraceError as error:
-            raise damaged_archive(self.root, str(error)) from error
-        volumes: dict[str, Mapping[str, str]] = {}
-        for name, runs in content.items():
-            if not isinstance(runs, dict) or not all(isinstance(stamp, str) for stamp in runs.values()):
-                raise damaged_archive(self.root, f"{path}: {name!r:.40} lists no runs")
-            volumes[name] = runs
-        return volumes
+            return _LISTED.validate_json(read_plain(path), strict=True) if path.exists() else {}
+        except (TraceError, ValidationError) as error:
+            raise damaged_archive(self.root, f"{path}: it lists no runs") from error
 
     def run_ids(self) -> tuple[str, ...]:
         """Return the ids of all archived runs, in alphabetical order."""
@@ -310,17 +294,14 @@ class Archive:
         """Copy the records of some runs from some volumes to a new volume, and return its name."""
         name = _name_of([*names, *runs])
         wanted = pa.array(list(runs), pa.string())
-        with VolumeWriter(self.root, name) as writer:
+        with writing_volume(self.root, name) as write:
             for kind in KINDS:
-                for table in self._row_groups(kind, names):
-                    writer.write(kind, table.filter(pc.is_in(table["run_id"], value_set=wanted)))
+                for path in (self.root / kind / f"{name}.parquet" for name in names):
+                    file = pq.ParquetFile(path)
+                    for group in range(file.num_row_groups):
+                        table = completed_table(KINDS[kind], file.read_row_group(group))
+                        write(kind, table.filter(pc.is_in(table["run_id"], value_set=wanted)))
         return name
-
-    def _row_groups(self, kind: str, names: Sequence[str]) -> Iterator[pa.Table]:
-        for path in (self.root / kind / f"{name}.parquet" for name in names):
-            file = pq.ParquetFile(path)
-            for group in range(file.num_row_groups):
-                yield completed_table(KINDS[kind], file.read_row_group(group))
 
     def _list(self, volumes: Volumes) -> None:
         write_whole(self.root / _VOLUMES, json.dumps(volumes, indent=1))
@@ -331,16 +312,11 @@ class Archive:
                 (self.root / kind / f"{name}.parquet").unlink(missing_ok=True)
 
 
-def volume_name(run_id: str, stamp: str) -> str:
-    """Return the name of the volume of a single run with a given judgement."""
-    return _name_of([run_id, stamp])
-
-
 def _name_of(parts: Sequence[str]) -> str:
     return sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
-def _fields(record: "DataclassInstance") -> dict[str, object]:
+def _fields(record: "DataclassInstance") -> dict[str, Any]:
     return {name: getattr(record, name) for name in column_names(type(record))}
 
 
@@ -368,11 +344,7 @@ def rows_of(
 ) -> tuple[Sequence[Trace], Conversations]:
     """Summarise each conversation of a target; `completed` adds those of oracles and the judgements.
 
-    Args:
-        events: the columns of `Event`, all of this run and target, in any order.
-        run_id: the run's id.
-        target: the target's name.
-        oracle: the name of the target's oracle.
+    The events are all of this run and target, in any order.
     """
     traces: list[Trace] = []
     conversations: dict[str, tuple[Answer, ...]] = {}
@@ -427,7 +399,6 @@ def _event_counts(events: pa.Table) -> dict[str, int]:
 
 
 def _refused(events: pa.Table) -> set[str]:
-    """Return the ids of the scenarios that were not run."""
     is_refusal = pc.is_in(events["kind"], value_set=pa.array(_REFUSED))
     return set(events["scenario_id"].filter(is_refusal).to_pylist())
 
@@ -464,7 +435,6 @@ def _error_codes(canonical: str | None) -> tuple[str, ...]:
 
 
 def _digest(answers: Sequence[Answer]) -> str:
-    """Return a hash of the answers in their order, without their times."""
     parts = [[a.step, a.occurrence, a.actor, a.connection, a.kind, a.digest] for a in answers]
     return sha256(json.dumps(parts).encode()).hexdigest()[:_DIGEST_CHARACTERS]
 
@@ -483,12 +453,6 @@ def pack(
     progress: Callable[[str], None] | None = None,
 ) -> int:
     """Add the runs that an archive lacks, or has with an older judgement; return how many were added.
-
-    Args:
-        folders: the folders of finished runs.
-        archive: the archive to add to.
-        clients_of: reads their client scripts; it is in `harness.results.client_results`.
-        progress: called with a message for each run.
 
     Raises:
         TraceError: a run was cut short, has lost events, was not judged, or has a damaged file.
@@ -520,13 +484,13 @@ def _add(
     headers = list(libraries)
     traces: list[Trace] = []
     conversations: dict[str, tuple[Answer, ...]] = {}
-    name = volume_name(run.run_id, _stamp(folder))
-    with VolumeWriter(archive.root, name) as writer:
+    name = _name_of([run.run_id, _stamp(folder)])
+    with writing_volume(archive.root, name) as write:
         for theirs, events, of_target, found in target_rows(folder, judgements):
             headers += theirs
             traces += of_target
             conversations |= found
-            writer.write("events", events)
+            write("events", events)
         records: Mapping[str, Sequence[DataclassInstance]] = {
             "runs": [run],
             "footers": [footer],
@@ -537,7 +501,7 @@ def _add(
             "clauses": _run_clauses(folder),
         }
         for kind, found_records in records.items():
-            writer.write(kind, arrow_table(KINDS[kind], found_records))
+            write(kind, arrow_table(KINDS[kind], found_records))
     archive.keep_conversations(conversations)
     archive.commit({name: {run.run_id: _stamp(folder)}})
 
@@ -584,24 +548,17 @@ def _ruling_events(folder: RunFolder, target: str, later: Mapping[int, Sequence[
 
 
 def _broker_headers(folder: RunFolder, target: str) -> list[BrokerHeader]:
-    """Read the headers of a target's brokers, in the order in which they were started."""
     return [
-        BrokerHeader(
-            **{name: getattr(header, name) for name in column_names(TraceHeader)}, broker_ordinal=ordinal
-        )
+        BrokerHeader(**_fields(header), broker_ordinal=ordinal)
         for ordinal, header in enumerate(folder.read_headers(target))
     ]
 
 
 def _run_clauses(folder: RunFolder) -> list[RunClause]:
-    """Read the catalogue of a run; nothing if it has none."""
     if not folder.clauses.exists():
         return []
     run_id = folder.read_run().run_id
-    return [
-        RunClause(run_id=run_id, **{name: getattr(clause, name) for name in column_names(Clause)})
-        for clause in read_records(Clause, folder.clauses)
-    ]
+    return [RunClause(run_id=run_id, **_fields(each)) for each in read_records(Clause, folder.clauses)]
 
 
 def _stamp(folder: RunFolder) -> str:

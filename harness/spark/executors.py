@@ -112,10 +112,6 @@ class GroupedJob:
 def grouped_job(master: str, *, partitions: int) -> Iterator[GroupedJob]:
     """Start Spark for steps over rows.
 
-    Args:
-        master: a Spark master URL.
-        partitions: the number of partitions that groups are spread over.
-
     Raises:
         OSError: the system refused an operation of Spark's.
         SparkError: there is no usable Java, or the master cannot be reached.
@@ -179,9 +175,8 @@ class Executors:
     async def run(self, function: Callable[[T, int], None], argument: T) -> None:
         """Call a function on one of the executors.
 
-        Args:
-            function: gets the argument and the number of earlier tries; executors must be able to import it.
-            argument: must be picklable.
+        It gets the argument and the number of earlier tries. Executors import it, and the argument is
+        pickled.
 
         Raises:
             SparkError: there is no executor, or none is left.
@@ -254,9 +249,6 @@ def _reason(error: Exception) -> str:
 @contextmanager
 def executors(master: str) -> Iterator[Executors]:
     """Provide the executors of a cluster for the duration of the context.
-
-    Args:
-        master: `spark://HOST:PORT` or `local-cluster[EXECUTORS,CORES,MEMORY]`.
 
     Raises:
         SparkError: there is no Java, or no master.

@@ -79,11 +79,7 @@ def refusal_in(text: str) -> OSError | None:
 
 @contextmanager
 def unreadable_files(damaged: Callable[[str], Exception]) -> Iterator[None]:
-    """Raise Spark's error on an unreadable file as damage to the data that the file belongs to.
-
-    Args:
-        damaged: makes the error from a description of the damage.
-    """
+    """Raise Spark's error on an unreadable file as damage to the data that the file belongs to."""
     try:
         yield
     except (Py4JJavaError, PySparkException) as error:
@@ -204,7 +200,6 @@ def _active() -> SparkSession | None:
 
 @contextmanager
 def _submitted(partitions: int) -> Iterator[SparkSession]:
-    """Provide the session that spark-submit has prepared, with its master and memory."""
     spark = SparkSession.builder.config("spark.sql.shuffle.partitions", partitions).getOrCreate()
     try:
         yield spark
@@ -225,7 +220,6 @@ def _connected(url: str) -> Iterator[SparkSession]:
 
 @contextmanager
 def _environment_kept(*names: str) -> Iterator[None]:
-    """Give environment variables the values back that they have now."""
     before = {name: os.environ.get(name) for name in names}
     try:
         yield

@@ -93,12 +93,6 @@ VERBS: Final[Mapping[str, Verb]] = {
         needs_spark=True,
     ),
     "expect prune": _run(lambda run, _: ("expect", "prune", run)),
-    "clients into": Verb(
-        damaged="shard-1",
-        line=lambda run, _: ("clients", "--into", run, "--target", "reference-tcp", *CLIENTS),
-        writes=("shard-1/clients/record/judgement.json.zst",),
-        varies=r"\d+ answers compared|\"duration_s\": [\d.]+",
-    ),
     "report": _run(
         lambda run, _: ("report", run, *_REPORT, run.parent / "runs"), "shard-1/summary.md", needs_spark=True
     ),

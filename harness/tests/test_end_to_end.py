@@ -4,7 +4,6 @@ import xml.etree.ElementTree as ET
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -12,7 +11,7 @@ from typing import Final
 import pytest
 from pyspark.sql import SparkSession
 
-from harness.orchestration.judging import judge_run
+from harness.orchestration.judging import Given, judge_run
 from harness.orchestration.run import CompletedRun, orchestrate, report
 from harness.report.allure.pages import AllureLevel
 from harness.report.model.phrases import address, first_difference_anchor
@@ -130,13 +129,7 @@ def test_every_table_is_there(green: Reported) -> None:
 def test_a_stored_run_that_is_judged_again_is_judged_alike(green: Reported) -> None:
     files = (green.run.folder.judgements, green.run.folder.differences)
     before = [file.read_bytes() for file in files]
-    judge_run(
-        green.run.folder,
-        expectation_files=(),
-        catalogue=frozenset(catalogue()),
-        baseline=None,
-        today=date.today(),  # noqa: DTZ011 - which day it is does not matter without an entry
-    )
+    judge_run(green.run.folder, Given(catalogue=frozenset(catalogue())))
     assert [file.read_bytes() for file in files] == before
 
 

@@ -6,7 +6,6 @@ answer alike. `pytest -m history` runs them; they are left out otherwise, for th
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -15,7 +14,7 @@ import pytest
 
 from harness.diff.model import Attribution, Judgement
 from harness.orchestration.attributing import attribute_changes
-from harness.orchestration.judging import judge_run
+from harness.orchestration.judging import Given, judge_run
 from harness.orchestration.run import CompletedRun
 from harness.tests.completed_runs import CHECKOUT, catalogue, completed_run
 from harness.trace.files import RunFolder, read_records, write_records
@@ -121,13 +120,7 @@ def _blindly(reports: Path, affected: str, fixed: str) -> Mapping[str, Judgement
     name = f"kafka-{fixed}"
     headers = run.folder.read_headers(name)
     run.folder.write_headers(name, [replace(each, oracle=f"kafka-{affected}") for each in headers])
-    checked = judge_run(
-        run.folder,
-        expectation_files=(),
-        catalogue=frozenset(catalogue()),
-        baseline=None,
-        today=datetime.now(UTC).date(),
-    )
+    checked = judge_run(run.folder, Given(catalogue=frozenset(catalogue())))
     return {each.scenario_id: each for each in checked.judgements if each.target == name}
 
 

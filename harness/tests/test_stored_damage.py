@@ -89,7 +89,6 @@ def test_a_comparison_refuses_judgements_of_which_some_are_missing(
         ("list", "--coverage"),
         ("report", "--out", "joined"),
         ("trend",),
-        ("clients", "--into"),
     ],
     ids="-".join,
 )

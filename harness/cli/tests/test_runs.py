@@ -47,7 +47,6 @@ def _first_run(kafka_conformance: CommandLine, out: Path, *options: str | Path) 
         (("trend",), _TAP, "is a tap"),
         (("expect", "prune"), _RACES, "is a run of races"),
         (_WHY, _TAP, "is a tap"),
-        (("clients", "--into"), _TAP, "is a tap"),
         (("tap", "--finish"), _WIRE, "is a run of wire suites"),
         (("report",), _RACES, "`kafka-conformance judge "),
     ],
@@ -139,9 +138,9 @@ def test_whoever_interrupts_is_reported_where_that_is_which_was_recorded(
     ("file", "text", "command"),
     [
         ("record/footer.json", '{"event_counts"', ("gate", "--suites", "small_suites")),
-        ("record/traces/reference/header.json", "[]", ("clients", "--into")),
-        ("record/traces/reference/header.json", "[1]", ("clients", "--into")),
-        ("run.json", "{", ("clients", "--into")),
+        ("record/traces/reference/header.json", "[]", ("gate", "--suites", "small_suites")),
+        ("record/traces/reference/header.json", "[1]", ("gate", "--suites", "small_suites")),
+        ("run.json", "{", ("gate", "--suites", "small_suites")),
         ("record/scripts.json.zst", '{"small/right": {}}', ("gate", "--suites", "small_suites")),
     ],
 )

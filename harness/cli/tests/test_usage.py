@@ -261,8 +261,7 @@ def test_a_baseline_that_is_no_run_ends_with_66_before_anything_is_driven(
 @pytest.mark.parametrize(
     "command",
     [
-        *("report", "gate", "list --coverage", "trend"),
-        *("tap --finish", "clients --into"),
+        *("report", "gate", "list --coverage", "trend", "tap --finish"),
     ],
 )
 @pytest.mark.parametrize("given", ["no-such-folder", "."])
@@ -329,10 +328,10 @@ def test_a_report_of_a_damaged_trace_ends_with_65_and_names_the_line(
 def test_our_own_fault_ends_with_70_and_a_traceback(
     kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(*_: object) -> None:
+    def fails(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(orchestrated_run, "read_expectations", fails)
+    monkeypatch.setattr(orchestrated_run, "RunDrive", fails)
     assert kafka_conformance("run", "--out", tmp_path) == ExitCode.HARNESS_ERROR
     assert "ZeroDivisionError" in kafka_conformance.err
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.clients_beside import specs_of, with_an_address
+from harness.cli.clients_beside import with_an_address
 from harness.clients.libraries import LIBRARIES, ClientLibrary
 from harness.results.client_results import ClientsFiles, load_clients
 from harness.results.status import ExitCode
@@ -52,24 +52,6 @@ def test_the_reference_in_process_is_stood_in_for_by_its_server() -> None:
     given = ["reference", "reference:3.9", "kafka:3.9.2", "reference-tcp"]
 
     assert with_an_address(given) == ["reference-tcp", "reference-tcp:3.9", "kafka:3.9.2"]
-
-
-@pytest.mark.usefixtures("suites")
-def test_clients_go_into_a_run_of_wire_suites_once_and_onto_its_targets(
-    kafka_conformance: CommandLine, tmp_path: Path
-) -> None:
-    command = ("run", "--suites", "small_suites", "--no-report", "--out", tmp_path, "--run-id", "wire", RIGHT)
-    assert kafka_conformance(*command, "--target", "reference:3.9") == ExitCode.EXPECTED
-    wire = tmp_path / "wire"
-    assert specs_of(wire) == ("reference:3.9",)
-    (tmp_path / "none").mkdir()
-
-    assert kafka_conformance("clients", "--into", tmp_path / "none") == ExitCode.NO_INPUT
-    assert "is not a run's folder" in kafka_conformance.err
-    red().write(wire / "clients")
-    assert kafka_conformance("clients", "--into", wire) == ExitCode.USAGE
-    assert "has client scripts already" in kafka_conformance.err
-    assert kafka_conformance("clients", "--into", wire, "--soak", "1") == ExitCode.USAGE
 
 
 @pytest.mark.slow

@@ -1,15 +1,17 @@
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
 
-from harness.diff.check import CheckedRun, TargetTrace, check_run
+from harness.diff.check import CheckedRun, Precedents, TargetTrace, judge_attempts, set_against
+from harness.diff.compare import Departures
 from harness.diff.expectations import Entry, SourcedEntry
 from harness.diff.model import Judgement, compared_with
 from harness.report.model.phrases import not_compared
 from harness.results.status import ExitCode, exit_code
+from harness.scenario.script import Script
 from harness.tests.diff_traces import info, reference_trace, script, spoilt, trace
 from harness.tests.report_run import FOOTER
 from harness.trace.events import Event
@@ -19,6 +21,22 @@ TODAY = date(2026, 11, 21)
 SCRIPTS = (script(), script("classic/join/another"))
 
 
+def checked_run(
+    scripts: Sequence[Script],
+    traces: Mapping[str, TargetTrace],
+    entries: Sequence[SourcedEntry] = (),
+    baseline: Sequence[Judgement] | None = None,
+) -> CheckedRun:
+    departures = Departures()
+    judged = [
+        judge_attempts(each, trace, traces.get(trace.info.oracle or ""), departures)
+        for trace in traces.values()
+        for each in scripts
+    ]
+    infos = {name: trace.info for name, trace in traces.items()}
+    return set_against(judged, infos, Precedents(entries=entries, baseline=baseline, today=TODAY))
+
+
 def run(events: Sequence[Event], baseline: Sequence[Judgement] | None = None) -> CheckedRun:
     reference = info("reference", spec="reference:3.9", oracle=None)
     first = SCRIPTS[0].id
@@ -26,7 +44,7 @@ def run(events: Sequence[Event], baseline: Sequence[Judgement] | None = None) ->
         "reference": TargetTrace(info=reference, events={first: reference_trace()}),
         "kafka-3.9.2": TargetTrace(info=info(), events={first: events}),
     }
-    return check_run(SCRIPTS, traces, (), baseline, TODAY)
+    return checked_run(SCRIPTS, traces, baseline=baseline)
 
 
 def wrong() -> tuple[Event, ...]:
@@ -145,7 +163,7 @@ def test_a_reference_that_departs_from_a_script_is_a_harness_error_that_no_entry
         "reference": TargetTrace(info=reference, events={SCRIPTS[0].id: astray}),
         "kafka-3.9.2": TargetTrace(info=info(), events={SCRIPTS[0].id: trace()}),
     }
-    checked = check_run(SCRIPTS[:1], traces, entries, None, TODAY)
+    checked = checked_run(SCRIPTS[:1], traces, entries)
     own, compared = checked.judgements
     assert (own.outcome, own.expectation) == (Outcome.HARNESS_ERROR, Expectation.UNEXPECTED)
     assert "nobody is compared here, since the reference departs from the script: step 10" in own.reason
@@ -153,5 +171,5 @@ def test_a_reference_that_departs_from_a_script_is_a_harness_error_that_no_entry
     assert exit_code(checked.judgements, FOOTER) == ExitCode.HARNESS_ERROR
     assert not_compared(checked.judgements) == [SCRIPTS[0].id]
     # A reference that nobody is compared with is a target like others.
-    alone = check_run(SCRIPTS[:1], {"reference": traces["reference"]}, (), None, TODAY)
+    alone = checked_run(SCRIPTS[:1], {"reference": traces["reference"]})
     assert alone.judgements[0].outcome == Outcome.DIVERGES

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from harness.diff.check import TargetTrace, judge_target, set_against
+from harness.diff.check import Precedents, TargetTrace, judge_attempts, set_against
 from harness.diff.compare import Departures
 from harness.diff.judge import Judged, judge
 from harness.diff.model import Judgement
@@ -99,8 +99,8 @@ def result(*attempts: Sequence[Event]) -> Judgement:
     scenario = script().id
     of_target = TargetTrace(info=info(), events={scenario: first}, repeats={scenario: others})
     oracle = TargetTrace(info=info(), events={scenario: reference_trace()})
-    found = judge_target([script()], of_target, oracle, Departures())
-    checked = set_against(found, {info().target: info()}, entries=(), baseline=None, today=date(2026, 11, 28))
+    found = judge_attempts(script(), of_target, oracle, Departures())
+    checked = set_against([found], {info().target: info()}, Precedents(today=date(2026, 11, 28)))
     return checked.judgements[0]
 
 

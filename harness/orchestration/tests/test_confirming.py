@@ -131,14 +131,8 @@ def test_a_stored_run_is_judged_again_by_all_attempts(
     chosen = replace(plan(tmp_path, moody, Moody("first", wrong=[1])), confirm_s=confirm_s)
     run = orchestrate(chosen, Quiet())
     for is_from_traces in (False, True):
-        again = judge_run(
-            run.folder,
-            expectation_files=chosen.expectation_files,
-            catalogue=chosen.catalogue,
-            baseline=None,
-            today=date(2026, 11, 22),
-            is_from_traces=is_from_traces,
-        )
+        given = replace(chosen.given, today=date(2026, 11, 22))
+        again = judge_run(run.folder, given, is_from_traces=is_from_traces)
         assert again == run.checked
         assert read_records(Attempt, run.folder.attempts) == again.attempts
     assert cut_short(open_run(run.folder.path)) == ()
@@ -152,9 +146,9 @@ def test_what_is_run_again_is_not_fitted_before_the_drive_fits_it(
     async def drive(_: Rerun, __: Target, scripts: Sequence[Script], *___: object, **____: object) -> None:
         driven.extend(scripts)
 
-    monkeypatch.setattr("harness.orchestration.confirming.imposed_settings", lambda *_: {})
     monkeypatch.setattr(
-        "harness.orchestration.confirming.fitted", lambda script, _: replace(script, notes="fitted")
+        "harness.orchestration.confirming.as_driven",
+        lambda _, __, scripts: [replace(each, notes="fitted") for each in scripts],
     )
     monkeypatch.setattr(Rerun, "_run", drive)
     chosen = plan(tmp_path, Moody("moody", wrong=[1]))

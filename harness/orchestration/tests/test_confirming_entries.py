@@ -54,14 +54,7 @@ def test_shards_joined_keep_their_attempts(tmp_path: Path) -> None:
     stored = [open_run(run.folder.path) for run in runs]
     refuse_strangers(stored)
     folder = RunFolder.create(tmp_path, "joined")
-    checked = merge(
-        stored,
-        folder,
-        command="a test",
-        expectation_files=whole.expectation_files,
-        catalogue=whole.catalogue,
-        today=date(2026, 11, 22),
-    )
+    checked = merge(stored, folder, replace(whole.given, today=date(2026, 11, 22)), command="a test")
     found = telling(checked.judgements, "moody")
     assert (found.confirmation, found.attempt_count) == (Confirmation.FLAKY, 3)
     events = read_events(folder.events("moody/attempt-2"))

@@ -7,7 +7,14 @@ import pytest
 
 from harness.diff.check import CheckedRun
 from harness.diff.expectations import ExpectationError
-from harness.orchestration.judging import ending, judge_run, judge_run_again, read_baseline, read_expectations
+from harness.orchestration.judging import (
+    Given,
+    ending,
+    judge_run,
+    judge_run_again,
+    read_baseline,
+    read_expectations,
+)
 from harness.results.baseline import kept_baseline
 from harness.results.status import ExitCode
 from harness.results.stored_data import ReportError
@@ -32,24 +39,13 @@ def judged(
 ) -> CheckedRun:
     file = folder.path / "own.toml"
     file.write_text("".join(entries))
-    return judge_run(
-        folder,
-        expectation_files=[file],
-        catalogue=frozenset(catalogue()),
-        baseline=baseline,
-        today=TODAY,
-        is_from_traces=is_from_traces,
-    )
+    known = frozenset(catalogue())
+    given = Given(expectation_files=[file], catalogue=known, baseline=baseline, today=TODAY)
+    return judge_run(folder, given, is_from_traces=is_from_traces)
 
 
 def again(folder: RunFolder, *, is_from_traces: bool = False) -> ExitCode:
-    return judge_run_again(
-        folder,
-        expectation_files=[],
-        catalogue=frozenset(catalogue()),
-        baseline=None,
-        is_from_traces=is_from_traces,
-    )
+    return judge_run_again(folder, Given(catalogue=frozenset(catalogue())), is_from_traces=is_from_traces)
 
 
 def code_of(folder: RunFolder, checked: CheckedRun) -> ExitCode:

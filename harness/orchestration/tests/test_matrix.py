@@ -2,7 +2,6 @@
 
 import asyncio
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from harness.diff.alignment import aligned
 from harness.diff.model import Attribution, Judgement
 from harness.orchestration.attributing import attribute_changes, seen_in, unequal_places
 from harness.orchestration.driving import RunDrive
-from harness.orchestration.judging import judge_run
+from harness.orchestration.judging import Given, judge_run
 from harness.orchestration.plan import PlanError, RunPlan, parse_targets
 from harness.orchestration.versions import version_targets
 from harness.runner.drive import Limits
@@ -158,9 +157,7 @@ def test_no_more_targets_are_driven_at_once_than_were_asked_for(
 
 
 def judge(folder: RunFolder) -> tuple[Judgement, ...]:
-    return judge_run(
-        folder, expectation_files=(), catalogue=frozenset(), baseline=None, today=date(2026, 1, 1)
-    ).judgements
+    return judge_run(folder, Given(catalogue=frozenset())).judgements
 
 
 @pytest.mark.slow

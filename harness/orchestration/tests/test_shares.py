@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import pytest
 
@@ -42,6 +42,9 @@ from harness.tests.completed_runs import Quiet, catalogue, completed_run, plan_o
 from harness.tests.patience import wait_until
 from harness.trace.files import read_events
 
+if TYPE_CHECKING:
+    from harness.spark.executors import Executors
+
 T = TypeVar("T")
 EVENTS = "events.jsonl.zst"
 
@@ -75,6 +78,9 @@ class Here:
 
     def __init__(self, *, failing: int = 0) -> None:
         self._failing = failing
+
+    def cluster(self, folder: Path) -> Cluster:
+        return Cluster(executors=cast("Executors", self), folder=folder)
 
     async def run(self, function: Callable[[T, int], None], argument: T) -> None:
         if isinstance(argument, TargetShare):
@@ -164,7 +170,7 @@ def test_a_machine_that_does_not_see_the_folder_says_so(tmp_path: Path) -> None:
 def test_a_run_on_executors_judges_as_one_here(tmp_path: Path) -> None:
     selection = ("classic/heartbeat", "offsets/fetch")
     plan = plan_of(tmp_path / "there", ["reference:3.9", "reference:4.1"], *selection)
-    there = orchestrate(plan, Quiet(), Cluster(executors=Here(), folder=tmp_path / "shares"))
+    there = orchestrate(plan, Quiet(), Here().cluster(tmp_path / "shares"))
     here = completed_run(tmp_path / "here", ["reference:3.9", "reference:4.1"], *selection)
 
     def found(judgements: Sequence[Judgement]) -> set[tuple[str, str, str]]:
@@ -177,7 +183,7 @@ def test_a_run_on_executors_judges_as_one_here(tmp_path: Path) -> None:
 
 def test_a_target_that_fails_on_every_try_costs_its_scripts_and_not_the_run(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, ["reference:3.9", "reference:4.1"], "classic/heartbeat")
-    run = orchestrate(plan, Quiet(), Cluster(executors=Here(failing=1), folder=tmp_path / "shares"))
+    run = orchestrate(plan, Quiet(), Here(failing=1).cluster(tmp_path / "shares"))
 
     assert run.exit_code == ExitCode.UNAVAILABLE
     assert "reference-3.9: a share's process on a-machine ended with status -9" in run.footer.ended

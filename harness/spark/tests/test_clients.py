@@ -9,11 +9,9 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from harness.cli import app
-from harness.cli.clients_beside import render_again
 from harness.results.client_results import archived_clients
 from harness.results.status import ExitCode
 from harness.spark.archive import Archive, pack
-from harness.spark.rows import ARCHIVE
 from harness.tests.made_up_clients import (
     EAGER,
     KAFKA_NAME,
@@ -87,20 +85,6 @@ def test_clients_that_are_put_into_an_archived_run_are_archived_too(tmp_path: Pa
     assert pack([folder], archive, clients_of=archived_clients) == 1
     assert len(kept(archive)) == 4
     assert pack([folder], archive, clients_of=archived_clients) == 0
-
-
-@pytest.mark.parametrize("is_archived", [True, False])
-def test_who_puts_clients_into_a_run_has_them_archived_if_the_run_is(
-    tmp_path: Path, *, is_archived: bool
-) -> None:
-    folder = finished(tmp_path, 1)
-    archive = Archive(root=tmp_path / ARCHIVE)
-    pack([folder] if is_archived else [], archive, clients_of=archived_clients)
-
-    MadeUpClients().write(folder.path / "clients")
-    render_again(folder.path)
-
-    assert len(kept(archive)) == (4 if is_archived else 0)
 
 
 @pytest.mark.slow
