@@ -12,23 +12,16 @@ from typing import Final
 from harness.apis.table import descriptor
 from harness.captures.notes import Notes
 from harness.captures.rows import WANTED, Content, Row, RowKind, fields_of, named_in, shows_missing_topics
-from harness.invariants.exchange import NOT_WHOLE, OF_TRANSACTIONS, Exchange, Waiting, text
+from harness.invariants.exchange import NOT_WHOLE, OF_TRANSACTIONS, Exchange, text
 from harness.replay.history import READ
-from harness.tap.frames import (
-    FrameCutter,
-    KeptFrame,
-    read_request,
-    read_response,
-    request_cutter,
-    request_head,
-    response_cutter,
-)
+from harness.tap.frames import KeptFrame, Line, read_response, request_head
 from harness.tap.framing import FRAME_BYTES_KEPT, REQUEST_BYTES_MAX, RESPONSE_BYTES_MAX
 from harness.tap.journal import Endpoint
 from harness.wire.codec import decode_request
 from harness.wire.errors import WireError
 
 _SIZE_BYTES: Final = 4
+_KEY_BYTES: Final = 2
 _REQUEST_HEAD_BYTES: Final = 10
 """API key, version, correlation id, size of the client id."""
 _RESPONSE_HEAD_BYTES: Final = 4
@@ -51,7 +44,7 @@ _CLIENTS: Final = "ApiVersions"
 
 
 @dataclass(slots=True)
-class ConnectionReader:
+class ConnectionReader(Line):
     """Reads one connection piece by piece."""
 
     name: str
@@ -62,38 +55,32 @@ class ConnectionReader:
     slowest_ms: float = 0.0
     breaks: list[float] = field(default_factory=list)
     groups: dict[str, None] = field(default_factory=dict)
-    client_id: str | None = None
-    waiting: Waiting = field(default_factory=Waiting)
-    cutters: dict[Endpoint, FrameCutter] = field(init=False)
     has_frames: bool = False
     """Whether a whole frame was found. If not, only the number of such connections is kept in the end."""
     is_encrypted: bool = False
     begins_unseen_ms: float = -inf
     """Until when nothing was captured of a connection that had begun before."""
     without_request: int = 0
-    _count: int = 0
     _unread: list[Content] = field(default_factory=list)
     """Exchanges whose group is unknown."""
     _linked: set[tuple[str, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.cutters = {
-            Endpoint.CLIENT: request_cutter(head_bytes=_REQUEST_HEAD_BYTES, kept_of=_kept_of_request),
-            Endpoint.BROKER: response_cutter(head_bytes=_RESPONSE_HEAD_BYTES, kept_of=self._kept_of_response),
-        }
+        """Have only the heads kept of frames that no replay needs."""
+        requests, responses = self.cutters.values()
+        requests.head_bytes, requests.kept_of = _REQUEST_HEAD_BYTES, _kept_of_request
+        responses.head_bytes, responses.kept_of = _RESPONSE_HEAD_BYTES, self._kept_of_response
 
     def is_captured(self, at_ms: float, *, is_whole: bool) -> None:
         """Have streams searched for frames where bytes are missing, as from a network.
 
-        Args:
-            at_ms: when the connection was captured first.
-            is_whole: whether that was its start.
+        The connection was captured first at that time; it is whole if that was its start.
         """
-        for cutter in self.cutters.values():
+        requests, responses = self.cutters.values()
+        for cutter in (requests, responses):
             cutter.is_found, cutter.last_ms = is_whole, at_ms
-        self.cutters[Endpoint.CLIENT].search = self._search_requests
-        self.cutters[Endpoint.BROKER].search = self._search_responses
-        self.cutters[Endpoint.BROKER].is_missed = self._is_awaited
+        requests.search = self._search_requests
+        responses.search, responses.is_missed = self._search_responses, self._is_awaited
         self.begins_unseen_ms = -inf if is_whole else at_ms - _A_MOMENT_MS
 
     def take(
@@ -101,12 +88,7 @@ class ConnectionReader:
     ) -> Iterator[Row]:
         """Process bytes that one side sent; yield the exchanges that are now complete.
 
-        Args:
-            side: the side.
-            data: the bytes.
-            at_ms: when they came.
-            lost: how many bytes before them are missing.
-            left_out: how many bytes before them the recorder left out of the current frame.
+        Before them, `lost` bytes are missing, and the recorder left out others of the current frame.
         """
         cutter = self.cutters[side]
         if self.is_encrypted:
@@ -160,27 +142,17 @@ class ConnectionReader:
                 yield Row(group, RowKind.EXCHANGE, content[0], self.name, content[1], content)
 
     def _ask(self, frame: KeptFrame, at_ms: float) -> None:
-        head = request_head(frame.payload)
-        self.client_id = head.client_id or self.client_id
-        if head.api == _CLIENTS and not frame.left_out:
-            self._introduce(head.version, frame.payload)
-        exchange = Exchange(
-            api=head.api or "",
-            api_version=head.version,
-            actor=self.client_id,
-            request={},
-            frame=frame.payload,
-            fault=NOT_WHOLE if frame.left_out else "",
-            asked_ms=at_ms,
-            asked_at=self._count,
-        )
-        self._count += 1
-        self.notes.requests[head.api or f"key {head.key}"] += 1
-        self.waiting.ask(exchange, head.correlation_id)
+        exchange = self.ask(frame, at_ms)
+        exchange.frame, exchange.fault = frame.payload, NOT_WHOLE if frame.left_out else ""
+        if exchange.api == _CLIENTS and not frame.left_out:
+            fields = fields_of(decode_request, _CLIENTS, exchange.api_version, frame.payload) or {}
+            if name := text(fields, "client_software_name"):
+                self.client = f"{name} {text(fields, 'client_software_version')}".strip()
+        key = int.from_bytes(frame.payload[:_KEY_BYTES], "big", signed=True)
+        self.notes.requests[exchange.api or f"key {key}"] += 1
 
     def _answer(self, frame: KeptFrame, at_ms: float) -> Iterator[Row]:
-        correlation_id = int.from_bytes(frame.payload[:_RESPONSE_HEAD_BYTES], "big", signed=True)
-        exchange = self.waiting.answer(correlation_id, at_ms=at_ms, at=0)
+        exchange = self.answer(frame, at_ms)
         if exchange is None:
             self.without_request += 1
             return
@@ -210,12 +182,6 @@ class ConnectionReader:
             yield Row(group, RowKind.EXCHANGE, *when, content)
         if not groups or each.api in OF_TRANSACTIONS or shows_missing_topics(each, answer):
             yield Row("", RowKind.COMMON, *when, (*content, transactional_id))
-
-    def _introduce(self, version: int, payload: bytes) -> None:
-        fields = fields_of(decode_request, _CLIENTS, version, payload)
-        if fields is not None and text(fields, "client_software_name"):
-            named = f"{text(fields, 'client_software_name')} {text(fields, 'client_software_version')}"
-            self.client = named.strip()
 
     def _kept_of_response(self, head: bytes) -> int:
         waiting = self.waiting.by_id.get(int.from_bytes(head, "big", signed=True))
@@ -269,12 +235,9 @@ def _is_one_request(data: bytes) -> bool:
     size = int.from_bytes(data[:_SIZE_BYTES], "big", signed=True)
     if size < _REQUEST_HEAD_BYTES or len(data) != _SIZE_BYTES + size:
         return False
-    head = request_head(data[_SIZE_BYTES:])
-    try:
-        read_request(head.api or "", head.version, KeptFrame(payload=data[_SIZE_BYTES:], left_out=0))
-    except WireError:
-        return False
-    return True
+    head, payload = request_head(data[_SIZE_BYTES:]), data[_SIZE_BYTES:]
+    is_known = head.api is not None
+    return is_known and fields_of(decode_request, head.api or "", head.version, payload) is not None
 
 
 def _is_answer(data: bytes, asked: Exchange, *, is_first: bool) -> bool | None:

@@ -60,10 +60,7 @@ _BYTES_MAX: Final = 16_384
 _UNLIKE_MAX: Final = 20
 BROKER: Final = "broker"
 """The target name under which a page shows the conversation."""
-IN_WORDS: Final = {
-    EventKind.SILENCE: "no answer yet",
-    EventKind.NO_ANSWER: "no answer in the recording",
-}
+IN_WORDS: Final = {EventKind.SILENCE: "no answer yet", EventKind.NO_ANSWER: "no answer in the recording"}
 _QUIET: Final = frozenset(("Heartbeat", "OffsetCommit", *HEARTBEATS))
 """APIs whose exchanges say little when they are answered without an error, because there are many."""
 
@@ -112,14 +109,7 @@ class Excerpts:
     _recent: deque[Exchange] = field(default_factory=lambda: deque(maxlen=_LOOKED_AT))
 
     def take(self, part: Sequence[Exchange], begin: int, account: Account, known: int) -> None:
-        """Cut the excerpts for the new findings of a part.
-
-        Args:
-            part: the exchanges of the part.
-            begin: the number of the first exchange of the part.
-            account: the results of this part and of earlier ones.
-            known: how many of the findings are from earlier parts.
-        """
+        """Cut the excerpts for the findings of a part that begins at a number, without those known before."""
         found = [each for each in account.findings[known:] if self._room.has(each)]
         if found:
             conversation = [*self._recent, *part]
@@ -159,20 +149,16 @@ class Excerpts:
             theirs = self._event(exchange, number, EventKind.RESPONSE, exchange.answer)
             ours = replace(theirs, fields=None, canonical=None, note="not compared")
             if exchange.answer is not None and (number in account.agreed or number in account.otherwise):
-                compared = comparable(exchange.api, exchange.answer, frozenset((self.group,)))
-                theirs = replace(theirs, canonical=_json(compared))
-                ours = self._reported(replace(theirs, fields=theirs.canonical), account.otherwise.get(number))
-                if number in account.otherwise and account.otherwise[number] is None:
+                compared = _json(comparable(exchange.api, exchange.answer, frozenset((self.group,))))
+                theirs = ours = replace(theirs, canonical=compared)
+                answer = account.otherwise.get(number)
+                if answer is not None and not answer.is_as_recorded:
+                    compared = _json(answer.fields)
+                ours = replace(ours, fields=compared, canonical=compared)
+                if answer is None and number in account.otherwise:
                     in_words = IN_WORDS[EventKind.SILENCE]
                     ours = replace(ours, kind=EventKind.SILENCE, fields=None, canonical=None, note=in_words)
         yield AlignedEvents(step=number, occurrence=1, answer=0, event=theirs, other=_untimed(ours))
-
-    def _reported(self, agreed: Event, otherwise: ReferenceAnswer | None) -> Event:
-        """Return the reference's answer, which is as the broker's if it gives no other."""
-        if otherwise is None or otherwise.is_as_recorded:
-            return agreed
-        fields = _json(otherwise.fields)
-        return replace(agreed, fields=fields, canonical=fields)
 
     def _event(
         self, exchange: Exchange, number: int, kind: EventKind, found: Mapping[str, object] | None
@@ -318,20 +304,17 @@ def patterns_of(groups: Iterable[JudgedGroup]) -> tuple[Pattern, ...]:
     for group in groups:
         for finding in group.replayed.findings:
             alike[likeness(finding)].append(finding)
-    patterns = [_pattern(key, findings) for key, findings in alike.items()]
+    patterns = [
+        Pattern(
+            signature=signature_of(key),
+            api=key[0],
+            field=key[1],
+            what=key[2],
+            noticed=consequence(contrast_of(findings[0])),
+            count=len(findings),
+            groups=len({each.group for each in findings}),
+            clients=dict(sorted(Counter(each.client for each in findings).items())),
+        )
+        for key, findings in alike.items()
+    ]
     return tuple(sorted(patterns, key=lambda each: (-each.count, each.signature)))
-
-
-def _pattern(key: Likeness, findings: list[ReplayFinding]) -> Pattern:
-    api, field, what = key
-    clients = Counter(each.client for each in findings)
-    return Pattern(
-        signature=signature_of(key),
-        api=api,
-        field=field,
-        what=what,
-        noticed=consequence(contrast_of(findings[0])),
-        count=len(findings),
-        groups=len({each.group for each in findings}),
-        clients=dict(sorted(clients.items())),
-    )

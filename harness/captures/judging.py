@@ -57,33 +57,17 @@ def judge_here(sources: Sources, terms: Terms) -> JudgedCaptures:
     facts, groups, room = Facts(), list[JudgedGroup](), PageRoom()
     for group, of_group in by_group:
         if group:
-            judged = judge_group(group, of_group, facts, terms, is_giant=counts[group] > terms.stretch)
+            connections, exchanges = split(of_group)
+            stretches = (
+                stretches_of(connections, exchanges, facts, is_whole=terms.is_whole, stretch=terms.stretch)
+                if counts[group] > terms.stretch
+                else ((None, exchanges),)
+            )
+            judged = joined([judge_stretch(group, connections, *each, facts, terms) for each in stretches])
             groups.append(replace(judged, excerpts=room.within(judged.excerpts)))
         else:
             facts = facts_of(of_group)
     return JudgedCaptures(groups=tuple(sorted(groups, key=lambda each: each.group)), notes=notes)
-
-
-def judge_group(
-    group: str, rows: Iterable[Row], facts: Facts, terms: Terms, *, is_giant: bool
-) -> JudgedGroup:
-    """Replay the conversation of a group, part by part.
-
-    Args:
-        group: the name of the group.
-        rows: the group's rows, in order.
-        facts: the facts that concern all groups.
-        terms: how the group is judged.
-        is_giant: whether the group has enough exchanges to be judged in stretches.
-    """
-    connections, exchanges = split(rows)
-    if not is_giant:
-        return joined([judge_stretch(group, connections, None, exchanges, facts, terms)])
-    stretches = stretches_of(connections, exchanges, facts, is_whole=terms.is_whole, stretch=terms.stretch)
-    judged = (
-        judge_stretch(group, connections, start, of_stretch, facts, terms) for start, of_stretch in stretches
-    )
-    return joined(list(judged))
 
 
 def judge_stretch(
@@ -94,16 +78,7 @@ def judge_stretch(
     facts: Facts,
     terms: Terms,
 ) -> JudgedGroup:
-    """Replay a stretch of a group's conversation, part by part.
-
-    Args:
-        group: the name of the group.
-        connections: rows of the connections with requests about the group.
-        start: the state in which the stretch begins; None for the first one.
-        rows: the rows of the stretch, in order.
-        facts: the facts that concern all groups.
-        terms: how the group is judged.
-    """
+    """Replay a stretch of a group's conversation, part by part; the first one has no start."""
     judgement = _GroupJudgement(group, connections, facts, terms)
     exchanges = facts.beside(group, rows)
     if start is not None:
@@ -176,12 +151,7 @@ class _GroupJudgement:
         self._counted_from = self._place
 
     def take(self, part: Sequence[Row], end_ms: float) -> None:
-        """Replay the next part.
-
-        Args:
-            part: the rows of the part.
-            end_ms: when the next part begins.
-        """
+        """Replay the next part, which ends when the one after it begins."""
         account = self._account
         exchanges = [exchange_of(row, number) for number, row in enumerate(part, self._place)]
         conversation = conversation_of(

@@ -4,7 +4,6 @@ captures, journals ─► rows ─┬─► (by group) results
                             └─► (by giant) stretches ─► (by stretch) results
 """
 
-import marshal
 import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -17,7 +16,7 @@ from harness.captures.judged import JudgedCaptures, JudgedGroup, PageRoom, joine
 from harness.captures.judging import Terms, judge_stretch, split
 from harness.captures.notes import Notes
 from harness.captures.parts import Start, stretches_of
-from harness.captures.rows import Facts, Row, facts_of
+from harness.captures.rows import Facts, facts_of, packed, unpacked
 from harness.captures.sources import Sources, rows_of_captures, rows_of_journal
 from harness.spark.executors import GroupedRow, grouped_job
 
@@ -30,12 +29,7 @@ _PARTITIONS: Final = 64
 
 
 def judge_on_spark(sources: Sources, terms: Terms, *, master: str) -> JudgedCaptures:
-    """Judge captures on Spark, with the same result as in one process.
-
-    Args:
-        sources: the files, which executors reach by the same paths.
-        terms: how the captures are judged.
-        master: a Spark master URL.
+    """Judge captures on Spark, with the same result as in one process; executors reach files by their paths.
 
     Raises:
         OSError: a system call that Spark needs failed.
@@ -50,7 +44,7 @@ def judge_on_spark(sources: Sources, terms: Terms, *, master: str) -> JudgedCapt
             if each[1] == _NOTES:
                 notes.add(pickle.loads(each[5]))  # noqa: S301 - our own executors have written it
             else:
-                common.append(_unpacked(each))
+                common.append(unpacked(each))
         facts, rows = facts_of(common), job.with_group(rows)
         giants = job.groups_with_more_than(rows, terms.stretch)
         stretches = job.by_group(job.of_groups(rows, giants), partial(_stretched, facts, terms))
@@ -73,14 +67,14 @@ def _rows_of_files(sources: Sources, ports: frozenset[int], number: int) -> Iter
     """Read all captures, whose connections may go on from one to the next, or else a journal."""
     notes = Notes()
     captures = rows_of_captures(sources, ports, notes)
-    yield from map(_packed, rows_of_journal(sources, number - 1, notes) if number else captures)
+    yield from map(packed, rows_of_journal(sources, number - 1, notes) if number else captures)
     yield "", _NOTES, 0.0, str(number), 0, pickle.dumps(notes)
 
 
 def _stretched(facts: Facts, terms: Terms, rows: Iterator[GroupedRow]) -> Iterator[GroupedRow]:
     """Give each stretch of a giant group its own name, by which its rows are spread."""
     for group, of_group in groupby(rows, key=lambda row: row[0]):
-        connections, exchanges = split(map(_unpacked, of_group))
+        connections, exchanges = split(map(unpacked, of_group))
         stretches = stretches_of(
             connections, exchanges, facts, is_whole=terms.is_whole, stretch=terms.stretch
         )
@@ -88,13 +82,13 @@ def _stretched(facts: Facts, terms: Terms, rows: Iterator[GroupedRow]) -> Iterat
             name = f"{group}\0{number}"
             yield name, _START, -1.0, "", number, pickle.dumps((group, start))
             for row in chain(connections, of_stretch):
-                yield _packed(row._replace(group=name))
+                yield packed(row._replace(group=name))
 
 
 def _judged(facts: Facts, terms: Terms, rows: Iterator[GroupedRow]) -> Iterator[GroupedRow]:
     for name, of_name in groupby(rows, key=lambda row: row[0]):
         group, start, number, in_stretch = _begun(name, of_name)
-        connections, exchanges = split(map(_unpacked, in_stretch))
+        connections, exchanges = split(map(unpacked, in_stretch))
         of_group = (row._replace(group=group) for row in exchanges)
         judged = judge_stretch(group, connections, start, of_group, facts, terms)
         yield group, _RESULT, 0.0, "", number, pickle.dumps(judged)
@@ -107,11 +101,3 @@ def _begun(name: str, rows: Iterator[GroupedRow]) -> tuple[str, Start | None, in
         return name, None, 0, chain((first,), rows)
     group, start = pickle.loads(first[5])  # noqa: S301 - our own executors have written it
     return group, start, first[4], rows
-
-
-def _packed(row: Row) -> GroupedRow:
-    return row.group, int(row.kind), row.asked_ms, row.connection, row.number, marshal.dumps(row.content)
-
-
-def _unpacked(row: GroupedRow) -> Row:
-    return Row(*row[:5], marshal.loads(row[5]))  # noqa: S302 - our own executors have written it

@@ -13,7 +13,6 @@ from harness.apis.table import descriptor
 from harness.captures.judged import (
     BROKER,
     IN_WORDS,
-    Answered,
     Excerpt,
     JudgedCaptures,
     JudgedGroup,
@@ -54,13 +53,9 @@ class Given:
 
 
 def write_pages(out: Path, judged: JudgedCaptures, spec: ReferenceProfile, given: Given) -> Path:
-    """Write the site into a folder, and return its page.
+    """Write the site about results with excerpts into a folder, and return its page.
 
-    Args:
-        out: the folder; pages of an earlier judgement in it are replaced.
-        judged: the results to show, with excerpts.
-        spec: the reference that the captures were compared with.
-        given: the files and options that were judged.
+    Pages of an earlier judgement in the folder are replaced.
     """
     out.mkdir(parents=True, exist_ok=True)
     first, *others = given.files
@@ -68,12 +63,16 @@ def write_pages(out: Path, judged: JudgedCaptures, spec: ReferenceProfile, given
     site = Site(out, name, nav=(_JUDGED, _COVERAGE))
     site.clear()
     patterns = {each.signature: each for each in patterns_of(judged.groups)}
-    excerpts = _in_order(judged.groups, patterns)
+    places = {signature: place for place, signature in enumerate(patterns)}
+    excerpts = [each for group in judged.groups for each in group.excerpts]
+    excerpts.sort(key=lambda each: places[_signature(each)])
     pages = {_key(each.finding): address(_document(place)) for place, each in enumerate(excerpts, 1)}
     findings = [finding for group in judged.groups for finding in group.replayed.findings]
     findings.sort(key=lambda each: _key(each) not in pages)
     common = {"profile": spec.profile.name, "given_up": GIVEN_UP}
-    _write_coverage(site, judged.answered)
+    counts = {(*each, "captures"): count for each, count in judged.answered.items()}
+    about_groups = sum(descriptor(api).subject in OF_GROUP_COORDINATOR for api, _, _ in judged.answered)
+    site.view(_COVERAGE, "answers.html.j2", combination_count=about_groups, heat=heat_tables(counts))
     _write_findings(site, excerpts, list(pages.values()), patterns, common)
     site.view(
         _JUDGED,
@@ -94,13 +93,6 @@ def write_pages(out: Path, judged: JudgedCaptures, spec: ReferenceProfile, given
     return site.finish()
 
 
-def _write_coverage(site: Site, answered: Mapping[Answered, int]) -> None:
-    """Write the view of answers by API, version and error code."""
-    counts = {(*each, "captures"): count for each, count in answered.items()}
-    about_groups = sum(descriptor(api).subject in OF_GROUP_COORDINATOR for api, _, _ in answered)
-    site.view(_COVERAGE, "answers.html.j2", combination_count=about_groups, heat=heat_tables(counts))
-
-
 def _document(place: int) -> str:
     """Return the name of a finding's document; names sort as the findings do."""
     return f"finding/{place:04}"
@@ -109,13 +101,16 @@ def _document(place: int) -> str:
 def _counts(judged: JudgedCaptures) -> dict[str, object]:
     """Return the summary's values for all groups together."""
     notes = list(judged.notes.in_words())
+    not_compared: Counter[str] = Counter()
+    for group in judged.groups:
+        not_compared.update(group.replayed.not_compared)
     return {
         "groups": judged.groups,
         "shown_groups": sorted(judged.groups, key=lambda each: -len(each.replayed.findings))[:_ROWS_MAX],
         "exchange_count": sum(each.exchanges for each in judged.groups),
         "connections": judged.notes.connections,
         "compared": sum(each.replayed.compared for each in judged.groups),
-        "not_compared": _not_compared(judged.groups),
+        "not_compared": dict(sorted(not_compared.items(), key=lambda each: (-each[1], each[0]))),
         "refusals": sorted(
             (each for group in judged.groups for each in group.refusals),
             key=lambda each: (each.party, each.cause, each.at_ms),
@@ -148,26 +143,12 @@ def _write_findings(
         )
 
 
-def _in_order(groups: Iterable[JudgedGroup], patterns: Mapping[str, Pattern]) -> list[Excerpt]:
-    """Return the excerpts sorted by the order of their patterns."""
-    places = {signature: place for place, signature in enumerate(patterns)}
-    excerpts = [each for group in groups for each in group.excerpts]
-    return sorted(excerpts, key=lambda each: places[_signature(each)])
-
-
 def _signature(excerpt: Excerpt) -> str:
     return signature_of(likeness(excerpt.finding))
 
 
 def _key(finding: ReplayFinding) -> tuple[str, int]:
     return finding.group, finding.position
-
-
-def _not_compared(groups: Iterable[JudgedGroup]) -> Mapping[str, int]:
-    counts: Counter[str] = Counter()
-    for each in groups:
-        counts.update(each.replayed.not_compared)
-    return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
 
 
 def _clients(groups: Sequence[JudgedGroup], patterns: Mapping[str, Pattern]) -> list[Mapping[str, object]]:
@@ -188,12 +169,7 @@ def _clients(groups: Sequence[JudgedGroup], patterns: Mapping[str, Pattern]) -> 
 
 
 def _conversation(excerpt: Excerpt, *, oracle: str) -> Mapping[str, Json]:
-    """Return the conversation around a finding for `static/site.js`.
-
-    Args:
-        excerpt: the finding with the exchanges around it.
-        oracle: the name of the reference.
-    """
+    """Return the conversation around a finding for `static/site.js`."""
     differences = [for_page(each) for each in _differences(excerpt)]
     counts = ", ".join(f"{count} {api}" for api, count in sorted(excerpt.left_out.items()))
     left_out = f"Left out, on other connections and answered without an error: {counts}." if counts else ""

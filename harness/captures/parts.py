@@ -97,7 +97,6 @@ class Start:
     """The start of a stretch that is not the first one."""
 
     seed: Seed
-    member_ids: frozenset[str]
     first: tuple[float, str, int]
     """The time, connection and number of the group's first exchange."""
     number: int
@@ -115,13 +114,6 @@ def stretches_of(
 
     Every caller gets the same stretches. A group is left whole if its connections have breaks or gaps, or
     from the first exchange on that is not an answered, readable, everyday request of a classic group.
-
-    Args:
-        connections: rows of the connections with requests about the group.
-        rows: the group's exchanges in the order of their requests.
-        facts: the facts that concern all groups.
-        is_whole: whether the rows are everything that was ever sent about the group.
-        stretch: exchanges after which a place to cut is searched for.
     """
     scout = _Scout(facts=facts, is_whole=is_whole, stretch=stretch)
     scout.is_lost = any(row.content[2] or row.content[3] for row in connections)
@@ -129,41 +121,21 @@ def stretches_of(
     start: Start | None = None
     before: list[Row] = []
     while True:
-        following = _Stretch(before, rows, scout)
-        yield start, iter(following)
-        if following.cut is None:
+        yield start, scout.until_cut(before, rows)
+        if scout.cut is None:
             return
-        start, before = following.cut
-
-
-@dataclass(slots=True)
-class _Stretch:
-    """The rows from one cut to the next."""
-
-    before: list[Row]
-    """The rows of the warm-up, with the row at which the cut was made."""
-    rows: Iterator[Row]
-    scout: "_Scout"
-    cut: tuple[Start, list[Row]] | None = None
-
-    def __iter__(self) -> Iterator[Row]:
-        yield from self.before
-        for row in self.rows:
-            self.cut = self.scout.cut_before(row)
-            if self.cut is not None:
-                return
-            yield row
+        start, before = scout.cut
 
 
 @dataclass(slots=True, kw_only=True)
 class _Scout:
-    """Follows a group's state through its recording."""
-
     facts: Facts
     is_whole: bool
     stretch: int
     is_lost: bool = False
     """Whether the group's state cannot be determined any more."""
+    cut: tuple[Start, list[Row]] | None = None
+    """The start of the next stretch, and its first rows: those of the warm-up, and the one at the cut."""
     _quiet: Quiet = field(default_factory=Quiet)
     _first: tuple[float, str, int] | None = None
     _last_ms: float = -inf
@@ -183,7 +155,17 @@ class _Scout:
     _answers: list[tuple[float, int, Exchange]] = field(default_factory=list)
     """Exchanges whose answers come after the last request: when, and their place in the conversation."""
 
-    def cut_before(self, row: Row) -> tuple[Start, list[Row]] | None:
+    def until_cut(self, before: Sequence[Row], rows: Iterator[Row]) -> Iterator[Row]:
+        """Yield the first rows of a stretch, and those up to the next cut."""
+        self.cut = None
+        yield from before
+        for row in rows:
+            self.cut = self._cut_before(row)
+            if self.cut is not None:
+                return
+            yield row
+
+    def _cut_before(self, row: Row) -> tuple[Start, list[Row]] | None:
         """Process the next row; if a stretch begins with it, return its start and its first rows."""
         cut = None
         if not self.is_lost:
@@ -208,7 +190,6 @@ class _Scout:
             self._take_answers(row.asked_ms)
             start = Start(
                 seed=self._seed,
-                member_ids=frozenset(each.member_id for each in (self._group.members if self._group else ())),
                 first=self._first,
                 number=self._warm_count,
                 counts_after_ms=self._last_ms,

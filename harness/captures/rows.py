@@ -21,6 +21,7 @@ from harness.apis.table import descriptor
 from harness.invariants.exchange import OF_TRANSACTIONS, Exchange, Fields, groups_of, text
 from harness.replay.history import READ, RecordedConversation, conversation_of
 from harness.replay.topics import SHOWS_MISSING, waits_for_topics
+from harness.tap.frames import ID_IN_REQUEST, read_once
 from harness.trace.canonical import plain_json
 from harness.wire.codec import Decoded, decode_request, decode_response
 from harness.wire.errors import WireError
@@ -28,15 +29,15 @@ from harness.wire.schema import request_shape
 
 WANTED: Final = READ | {"ApiVersions"}
 """APIs whose frames are kept: those that a replay reads, and the one in which clients name themselves."""
-_CORRELATION_ID_AT: Final = 4
-"""The offset of the correlation id in a request; in an answer it comes first."""
-_SIZE_BYTES: Final = 4
-_REMEMBERED_BYTES_MAX: Final = 512
 _HEAD_BYTES: Final = 10
 _FLEXIBLE_HEADER: Final = 2
 _BEGIN_WITH_A_GROUP: Final = frozenset(("OffsetCommit", "Heartbeat", "SyncGroup", "LeaveGroup", "JoinGroup"))
 Content: TypeAlias = tuple[Any, ...]
 """Values that `marshal` can write: numbers, texts, bytes, and tuples of them."""
+
+
+PackedRow: TypeAlias = tuple[str, int, float, str, int, bytes]
+"""A row as it is sorted, on disk or by Spark, with its content as bytes."""
 
 
 class RowKind(IntEnum):
@@ -64,12 +65,7 @@ class Row(NamedTuple):
 
 
 def exchange_of(row: Row, place: int) -> Exchange:
-    """Return the exchange in a row.
-
-    Args:
-        row: a row of an exchange, or of one that is common to many groups.
-        place: the position of the exchange in its group's conversation.
-    """
+    """Return the exchange in a row, and its position in its group's conversation."""
     asked_ms, number, behind, free_ms, answered_ms, api, version, actor, request, answer, is_answered = (
         row.content[:11]
     )
@@ -123,12 +119,8 @@ def fields_of(decode: Callable[..., Decoded], api: str, version: int, payload: b
     """Return the fields of a message; None if it was not kept, or cannot be read."""
     if payload is None:
         return None
-    if len(payload) > _REMEMBERED_BYTES_MAX:
-        return _read_fields(decode, api, version, payload)
-    # Heartbeats repeat the same bytes except for the correlation id, so it is zeroed in the cache key.
-    begin = _CORRELATION_ID_AT if decode is decode_request else 0
-    anonymous = payload[:begin] + bytes(_SIZE_BYTES) + payload[begin + _SIZE_BYTES :]
-    return _remembered_fields(decode, api, version, anonymous)
+    id_at = ID_IN_REQUEST if decode is decode_request else 0
+    return read_once(_read_fields, decode, api, version, payload=payload, id_at=id_at)
 
 
 def _read_fields(decode: Callable[..., Decoded], api: str, version: int, payload: bytes) -> Fields | None:
@@ -136,9 +128,6 @@ def _read_fields(decode: Callable[..., Decoded], api: str, version: int, payload
         return plain_json(decode(api, version, payload, is_written_again=False).fields)
     except WireError:
         return None
-
-
-_remembered_fields: Final = lru_cache(maxsize=8_192)(_read_fields)
 
 
 @lru_cache(maxsize=1_024)
@@ -180,9 +169,7 @@ _CACHE_KIB: Final = 65_536
 def in_order(rows: Iterable[Row], counts: dict[str, int]) -> Iterator[Row]:
     """Sort rows by group, kind, time, connection and number; temporary files are deleted afterwards.
 
-    Args:
-        rows: the rows, all of which are read before the first one is yielded.
-        counts: the number of rows of each group is added here before that.
+    All rows are read, and those of each group are counted, before the first one is yielded.
     """
     with TemporaryDirectory(prefix="kafka-conformance-judge-") as folder:
         base = sqlite3.connect(Path(folder) / "rows", isolation_level=None)
@@ -191,16 +178,22 @@ def in_order(rows: Iterable[Row], counts: dict[str, int]) -> Iterator[Row]:
             base.execute("PRAGMA synchronous = OFF")
             base.execute("CREATE TABLE rows (part, kind, at, connection, number, content)")
             base.execute("BEGIN")
-            base.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", map(_written, rows))
+            base.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", map(packed, rows))
             counts.update(base.execute("SELECT part, count(*) FROM rows GROUP BY part"))
             for found in base.execute("SELECT * FROM rows ORDER BY part, kind, at, connection, number"):
-                yield Row._make((*found[:5], marshal.loads(found[5])))  # noqa: S302 - our own process wrote it
+                yield unpacked(found)
         finally:
             base.close()
 
 
-def _written(row: Row) -> tuple[object, ...]:
-    return (row.group, int(row.kind), *row[2:5], marshal.dumps(row.content))
+def packed(row: Row) -> PackedRow:
+    """Return a row as it is sorted."""
+    return row.group, int(row.kind), row.asked_ms, row.connection, row.number, marshal.dumps(row.content)
+
+
+def unpacked(row: PackedRow) -> Row:
+    """Return a row that was packed."""
+    return Row(*row[:5], marshal.loads(row[5]))  # noqa: S302 - our own processes have written it
 
 
 _MINUTE_MS: Final = 60_000.0

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from math import inf
 from pathlib import Path
-from typing import BinaryIO, Final, TypeAlias
+from typing import BinaryIO, Final, NamedTuple, TypeAlias
 
 from dpkt import Error, dpkt, ethernet, ip, ip6, loopback, pcap, pcapng, sll, sll2, tcp
 
 from harness.captures.notes import Notes
 from harness.tap.journal import Endpoint
+from harness.tap.listeners import written
 
 _PACKET_BYTES_MAX: Final = 1 << 24
 """The largest packet of any capture; a larger size means that the file is damaged."""
@@ -42,14 +43,9 @@ class DamagedError(Exception):
 
 
 def packets_of(paths: Sequence[Path], notes: Notes, *, began_ms: float) -> Iterator[Packet]:
-    """Read the packets of all captures in the order of time.
+    """Read the packets of all captures in the order of time, which begins with the first, since 1970.
 
     A damaged file is read up to the damage, and its position is added to the notes.
-
-    Args:
-        paths: the capture files.
-        notes: packets and damage are added here.
-        began_ms: the time of the first packet of all files, since 1970.
     """
     files = (packets_of_file(path, notes, began_ms=began_ms) for path in paths)
     yield from heapq.merge(*files, key=lambda packet: packet.at_ms)
@@ -104,8 +100,7 @@ def _exactly(file: BinaryIO, size: int) -> bytes:
     return data
 
 
-@dataclass(frozen=True, slots=True)
-class _Interface:
+class _Interface(NamedTuple):
     link_type: int
     ticks_in_ms: float
     offset_ms: float
@@ -127,8 +122,7 @@ def _of_pcapng(file: BinaryIO) -> Iterator[Packet]:
         if kind == pcapng.PCAPNG_BT_IDB:
             interfaces.append(_interface(block, order))
         elif kind == pcapng.PCAPNG_BT_EPB:
-            is_little = order == "<"
-            read = pcapng.EnhancedPacketBlockLE if is_little else pcapng.EnhancedPacketBlock
+            read = pcapng.EnhancedPacketBlockLE if order == "<" else pcapng.EnhancedPacketBlock
             packet = read(block)
             interface = interfaces[packet.iface_id]
             ticks = (packet.ts_high << 32) | packet.ts_low
@@ -223,8 +217,7 @@ def segments_of(packets: Iterable[Packet], ports: Collection[int], notes: Notes)
 
 def in_words(address: Address) -> str:
     """Return `host:port`."""
-    host = ip_address(address[0])
-    return f"[{host}]:{address[1]}" if host.version == _IPV6 else f"{host}:{address[1]}"
+    return written((str(ip_address(address[0])), address[1]))
 
 
 def _tcp_of(packet: Packet) -> tuple[ip.IP | ip6.IP6, tcp.TCP] | None:

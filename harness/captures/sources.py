@@ -19,7 +19,7 @@ from harness.tap.journal import (
     Entry,
     Kind,
     Opening,
-    next_entry,
+    entries_in,
     open_journal,
 )
 from harness.tap.reading import refuse_cut_short
@@ -62,7 +62,7 @@ def sources_of(paths: Sequence[Path]) -> Sources:
     for path in _files(paths):
         with path.open("rb") as file:
             begin = file.read(len(MAGIC))
-        if _is_capture(begin):
+        if begin[:4] in _MAGICS:
             captures.append(path)
         elif begin == MAGIC:
             journals.append(path)
@@ -70,7 +70,11 @@ def sources_of(paths: Sequence[Path]) -> Sources:
             unread.append(f"{path}: no capture: it begins like neither pcap nor pcapng, nor a tap's journal")
     if not captures and not journals:
         raise TraceError("\n".join(unread))
-    began = [*map(_began_ms, captures), *map(_started_ms, journals)]
+    began = [_started_ms(each) for each in journals]
+    if captures:
+        from harness.captures.segments import first_packet_ms  # noqa: PLC0415 - dpkt is an extra that runs do without
+
+        began += map(first_packet_ms, captures)
     return Sources(
         captures=tuple(captures), journals=tuple(journals), unread=tuple(unread), began_ms=min(began)
     )
@@ -150,22 +154,11 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
             raise ReportError(f"{path}: there is no such file")
 
 
-def _is_capture(begin: bytes) -> bool:
-    """Return whether a file that begins with these bytes is a capture."""
-    return begin[:4] in _MAGICS
-
-
-def _began_ms(path: Path) -> float:
-    from harness.captures.segments import first_packet_ms  # noqa: PLC0415 - dpkt is an extra that runs do without
-
-    return first_packet_ms(path)
-
-
 def _started_ms(path: Path) -> float:
     """Return when a tap began, since 1970; 0 if its journal does not contain the time."""
     with open_journal(path) as file:
         try:
-            first = next_entry(file, path)
+            first = next(entries_in(file, path), None)
             beginning = None if first is None else from_json(Beginning, first.content, where=str(path))
         except TraceError:
             return 0.0
@@ -211,8 +204,7 @@ def _entries(path: Path, notes: Notes) -> Iterator[Entry]:
     size = path.stat().st_size
     with open_journal(path) as file:
         try:
-            while (entry := next_entry(file, path)) is not None:
-                yield entry
+            yield from entries_in(file, path)
             why = "cut short within an entry" if file.tell() < size else ""
         except TraceError as error:
             why = str(error)

@@ -31,8 +31,6 @@ _Ends: TypeAlias = tuple[Address, Address]
 
 @dataclass(slots=True)
 class _Direction:
-    """The stream that one side sends."""
-
     next_seq: int | None = None
     position: int = 0
     """The position of `next_seq`, counted from the first byte; unlike sequence numbers it only grows."""

@@ -11,7 +11,7 @@ from harness.clients.choice import choose_libraries
 from harness.clients.collect import collect_client_scripts, select_client_scripts
 from harness.clients.report import write_report
 from harness.clients.run import ClientsPlan, Tell, drive
-from harness.invariants.stored import check_run
+from harness.invariants.checker import check_run
 from harness.orchestration.plan import parse_targets
 from harness.report.exports.terminal import print_summary
 from harness.report.model.run_data import Run

@@ -21,7 +21,7 @@ from harness.cli.errors import ends_with_exit_code
 from harness.cli.tap import print_violations, worst_of
 from harness.invariants import Violation
 from harness.invariants.blame import Refusal, ToBlame, in_words
-from harness.invariants.stored import check_run
+from harness.invariants.checker import check_run
 from harness.orchestration.plan import PlanError, parse_properties
 from harness.races.catalogue import race_of, why_known
 from harness.replay import ReferenceProfile, Replayed

@@ -9,8 +9,8 @@ from typing import Final
 
 from harness.invariants import Checker
 from harness.invariants.blame import ToBlame, in_words
+from harness.invariants.checker import VIOLATIONS
 from harness.invariants.exchange import LOOKED_AT
-from harness.invariants.stored import VIOLATIONS
 from harness.replay import specification, total
 from harness.replay.group import keep, replay_all
 from harness.replay.history import READ

@@ -5,6 +5,6 @@ checker = Checker(); checker.feed(event)        # of one event after another, as
 """
 
 from harness.invariants.checker import Checker, check
-from harness.invariants.violation import AtFault, Invariant, Violation
+from harness.invariants.laws import AtFault, Invariant, Violation
 
 __all__ = ["AtFault", "Checker", "Invariant", "Violation", "check"]

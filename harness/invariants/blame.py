@@ -18,6 +18,7 @@ from harness.invariants.exchange import (
     HEARTBEATS,
     NO_ERROR,
     Exchange,
+    instance_of,
     items,
     number,
     structure,
@@ -174,7 +175,7 @@ class Blame:
                 cause = "sends a request that nobody can read", "the broker ended the connection"
                 yield self._refusal(exchange, "", (ToBlame.CLIENT, *cause))
             return
-        member_id, instance = text(exchange.request, "member_id"), _instance_of(exchange.request)
+        member_id, instance = text(exchange.request, "member_id"), instance_of(exchange.request)
         if exchange.api == "JoinGroup" and member_id:
             self._unused = {line: each for line, each in self._unused.items() if each != member_id}
         if instance and _is_join(exchange):
@@ -278,7 +279,7 @@ class Blame:
         return ToBlame.UNKNOWN, f"refused with {error}", ""
 
     def _fenced(self, exchange: Exchange, member_id: str) -> _Cause:
-        instance = _instance_of(exchange.request)
+        instance = instance_of(exchange.request)
         others = [
             each
             for each in self._instances.get(instance, ())
@@ -388,7 +389,7 @@ class Blame:
     def _accepted(self, exchange: Exchange, member_id: str) -> None:
         if exchange.api == "DeleteGroups":
             self._deleted_ms = exchange.answered_ms
-        if exchange.api == "JoinGroup" and exchange.is_right:
+        if exchange.api == "JoinGroup" and exchange.error == NO_ERROR:
             self._joined(exchange)
         elif exchange.api in HEARTBEATS:
             self._beat(exchange, member_id)
@@ -487,10 +488,6 @@ def _is_join(exchange: Exchange) -> bool:
     if exchange.api in HEARTBEATS:
         return number(exchange.request, "member_epoch") == _JOINS
     return exchange.api == "JoinGroup"
-
-
-def _instance_of(request: Mapping[str, object]) -> str:
-    return text(request, "group_instance_id") or text(request, "instance_id")
 
 
 def _epoch_said(request: Mapping[str, object]) -> int:

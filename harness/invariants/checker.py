@@ -1,4 +1,4 @@
-"""A checker of all invariants over a stream of events, one event after another."""
+"""A checker of all invariants over a stream of events, one event after another, or over a stored run."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -6,98 +6,55 @@ from itertools import chain
 from typing import Final, TypeAlias
 
 from harness.invariants.blame import Blame, Refusal
-from harness.invariants.exchange import (
-    HEARTBEATS,
-    LOOKED_AT,
-    NO_ERROR,
-    EventPairing,
-    Exchange,
-    Fields,
-    items,
-    text,
-)
-from harness.invariants.laws import Commits, ConsumerGroup, Group
-from harness.invariants.violation import AtFault, Found, Invariant, Violation
-from harness.trace.events import Event, EventKind
+from harness.invariants.exchange import LOOKED_AT, NO_ERROR, EventPairing, Exchange, Fields, items, text
+from harness.invariants.laws import Commits, ConsumerGroup, Found, Group, Identity, Violation
+from harness.trace.embedded import broker_properties
+from harness.trace.events import Event, EventKind, TraceHeader
+from harness.trace.files import RunFolder, read_events, write_records
 
 ConversationKey: TypeAlias = tuple[str, str, str]
 """Run, target, conversation."""
 
+VIOLATIONS: Final = "violations.jsonl.zst"
+"""Name of the file in a run's record: one `Violation` a line; empty where no invariant is broken."""
+_RETENTION: Final = "offsets.retention"
+"""Prefix of all properties that let offsets expire within minutes; the default is days."""
 _LOG: Final = "__consumer_offsets"
 _COORDINATOR_ENDS: Final = frozenset((EventKind.CONTROL, EventKind.CLOSED))
 
 
-@dataclass(slots=True)
-class Identity:
-    """The connections on which each member of one group joins, and on which it heartbeats.
-
-    A member may join on one connection and heartbeat on another, and it may connect anew. They are two
-    members if a connection goes on after another one did the same.
-    """
-
-    _last: dict[tuple[str, str], list[Exchange]] = field(default_factory=dict)
-    """By member id and API, the last request on each of the last two connections."""
-    _given: dict[str, set[str]] = field(default_factory=dict)
-    """The connections on which the coordinator gave out a member id."""
-    _found: set[str] = field(default_factory=set)
-
-    def asked(self, asked: Exchange) -> Iterator[Found]:
-        """Process a request and yield the violation that it shows."""
-        member_id = text(asked.request, "member_id")
-        if not member_id or asked.api not in ("JoinGroup", "Heartbeat", *HEARTBEATS):
-            return
-        last = self._last.setdefault((member_id, asked.api), [])
-        if last and last[-1].connection == asked.connection:
-            last[-1] = asked
-            return
-        if member_id not in self._found and any(each.connection == asked.connection for each in last):
-            self._found.add(member_id)
-            clients = " and ".join(f"{each.actor} ({each.connection})" for each in (last[-1], asked))
-            given = {last[-1].connection, asked.connection} <= self._given.get(member_id, set())
-            what = f"{member_id} sends {asked.api} on two live connections, of {clients}"
-            yield Invariant.IDENTITY, AtFault.COORDINATOR if given else AtFault.CLIENTS, what
-        self._last[member_id, asked.api] = [*last[-1:], asked]
-
-    def answered(self, answered: Exchange) -> None:
-        """Process an answer, which may give out a member id."""
-        given = text(answered.response, "member_id")
-        if given and not text(answered.request, "member_id"):
-            self._given.setdefault(given, set()).add(answered.connection)
-
-
 @dataclass(slots=True, kw_only=True)
 class _Followed:
-    """What is known of one group."""
-
     identity: Identity
     leaders: Group
     consumers: ConsumerGroup
     commits: Commits
     blame: Blame
 
+    def topics_deleted(self, names: Iterable[str], answered: Exchange) -> None:
+        for name in names:
+            self.commits.topic_removed(name, answered)
+            if name == _LOG:
+                self.consumers.removed()
+
 
 @dataclass(slots=True)
 class _Conversation:
-    """The groups of one conversation."""
-
     groups: dict[str, _Followed] = field(default_factory=dict)
     topic_names: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(slots=True, kw_only=True)
 class Checker:
     """Tracks the state of every group, and checks each event as it comes."""
 
-    def __init__(self, *, offsets_expire: bool = False, is_whole: bool = False) -> None:
-        """Start with no known groups.
-
-        Args:
-            offsets_expire: whether brokers remove committed offsets within the time of the trace.
-            is_whole: whether the trace has everything that was ever sent about its groups.
-        """
-        self.refusals: list[Refusal] = []
-        self._offsets_expire, self._is_whole = offsets_expire, is_whole
-        self._pairing = EventPairing(LOOKED_AT)
-        self._conversations: dict[ConversationKey, _Conversation] = {}
+    offsets_expire: bool = False
+    """Whether brokers remove committed offsets within the time of the trace."""
+    is_whole: bool = False
+    """Whether the trace has everything that was ever sent about its groups."""
+    refusals: list[Refusal] = field(default_factory=list)
+    _pairing: EventPairing = field(default_factory=lambda: EventPairing(LOOKED_AT))
+    _conversations: dict[ConversationKey, _Conversation] = field(default_factory=dict)
 
     def feed(self, event: Event) -> tuple[Violation, ...]:
         """Process the next event and return the violations that it shows."""
@@ -132,14 +89,15 @@ class Checker:
             case "DeleteGroups":
                 self._groups_deleted(conversation, answered)
             case "DeleteTopics":
-                for topic in items(answered.response, "responses"):
-                    _topic_deleted(conversation, text(topic, "name"), answered)
+                names = {text(topic, "name") for topic in items(answered.response, "responses")}
+                for group in conversation.groups.values():
+                    group.topics_deleted(names, answered)
             case _:
                 for group_id, fields in _of_groups(answered):
                     group = self._group(conversation, group_id)
                     group.identity.answered(answered)
-                    every = group.leaders.answered(answered), group.consumers.answered(answered)
-                    for found in chain(*every, group.commits.answered(answered, fields)):
+                    of_members = group.leaders.answered(answered), group.consumers.answered(answered)
+                    for found in chain(*of_members, group.commits.answered(answered, fields)):
                         yield group_id, found
 
     def _groups_deleted(self, conversation: _Conversation, answered: Exchange) -> None:
@@ -157,17 +115,10 @@ class Checker:
                 identity=Identity(),
                 leaders=Group(),
                 consumers=ConsumerGroup(names=names, consumers={}),
-                commits=Commits(may_expire=self._offsets_expire, names=names),
-                blame=Blame(group=group_id, is_whole=self._is_whole),
+                commits=Commits(may_expire=self.offsets_expire, names=names),
+                blame=Blame(group=group_id, is_whole=self.is_whole),
             )
         return conversation.groups[group_id]
-
-
-def _topic_deleted(conversation: _Conversation, name: str, answered: Exchange) -> None:
-    for group in conversation.groups.values():
-        group.commits.topic_removed(name, answered)
-        if name == _LOG:
-            group.consumers.removed()
 
 
 def check(events: Iterable[Event], *, offsets_expire: bool = False) -> tuple[Violation, ...]:
@@ -176,14 +127,35 @@ def check(events: Iterable[Event], *, offsets_expire: bool = False) -> tuple[Vio
     return tuple(violation for event in events for violation in checker.feed(event))
 
 
+def checker_for(headers: Iterable[TraceHeader]) -> Checker:
+    """Return a checker for brokers that ran with these configurations."""
+    configured = (name for header in headers for name in broker_properties(header))
+    return Checker(offsets_expire=any(name.startswith(_RETENTION) for name in configured))
+
+
+def check_run(folder: RunFolder) -> tuple[Violation, ...]:
+    """Check every trace of a run, and write the violations to its folder.
+
+    Raises:
+        TraceError: a file of the run is damaged.
+    """
+    found: list[Violation] = []
+    for target in folder.targets():
+        checker = checker_for(folder.read_headers(target))
+        events = read_events(folder.events(target))
+        # Concurrent conversations are interleaved in a trace.
+        for event in sorted(events, key=lambda each: (each.scenario_id, each.sequence)):
+            found += checker.feed(event)
+    write_records(folder.record / VIOLATIONS, found)
+    return tuple(found)
+
+
 def _of_groups(answered: Exchange) -> Iterator[tuple[str, Fields]]:
-    """Yield the groups that an answer is about, each with the fields of the answer for that group."""
-    group_id = text(answered.request, "group_id")
-    if group_id:
+    """Yield the groups that an answer is about, each with the part of the answer for it."""
+    if group_id := text(answered.request, "group_id"):
         yield group_id, answered.response
-        return
-    for part in items(answered.response, "groups"):
-        yield text(part, "group_id"), part
+    else:
+        yield from ((text(part, "group_id"), part) for part in items(answered.response, "groups"))
 
 
 def _violation(event: Event, group_id: str, found: Found) -> Violation:

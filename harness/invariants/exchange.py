@@ -24,11 +24,7 @@ COMPARED: Final = apis_where(lambda api: api.subject in OF_GROUP_COORDINATOR)
 OF_TRANSACTIONS: Final = apis_where(lambda api: api.subject is Subject.TRANSACTIONS)
 """APIs that a replay feeds, since committed offsets depend on them, but does not compare."""
 HEARTBEATS: Final = MappingProxyType(
-    {
-        "ConsumerGroupHeartbeat": "consumer",
-        "ShareGroupHeartbeat": "share",
-        "StreamsGroupHeartbeat": "streams",
-    }
+    {"ConsumerGroupHeartbeat": "consumer", "ShareGroupHeartbeat": "share", "StreamsGroupHeartbeat": "streams"}
 )
 """The heartbeats with an epoch, with the kinds of the groups."""
 DESCRIPTIONS: Final = frozenset(("ConsumerGroupDescribe", "ShareGroupDescribe", "StreamsGroupDescribe"))
@@ -114,11 +110,6 @@ class Exchange:
         return self.answer or {}
 
     @property
-    def is_right(self) -> bool:
-        """Whether the answer has no error at its top level."""
-        return self.response.get("error_code", NO_ERROR) == NO_ERROR
-
-    @property
     def position(self) -> int:
         """The position of its answer in the conversation, or of the request if it was not answered."""
         return self.answered_at if self.is_answered else self.asked_at
@@ -126,7 +117,7 @@ class Exchange:
     @property
     def error(self) -> str:
         """The error at the answer's top level."""
-        return NO_ERROR if self.answer is None else text(self.answer, "error_code") or NO_ERROR
+        return text(self.response, "error_code") or NO_ERROR
 
     @property
     def tells_of_no_coordinator(self) -> bool:
@@ -216,7 +207,8 @@ class Waiting:
 
     def malformed(self) -> Exchange | None:
         """Return the last request, if no broker can read it: a broker ends the connection for that reason."""
-        last = max((each for waiting in self.by_id.values() for each in waiting), key=_asked_at, default=None)
+        every = (each for waiting in self.by_id.values() for each in waiting)
+        last = max(every, key=lambda each: each.asked_at, default=None)
         return last if last is not None and last.is_malformed else None
 
     def rest(self) -> Iterator[Exchange]:
@@ -270,10 +262,6 @@ def _line_of(event: Event) -> tuple[str, str, str]:
     return event.target, event.scenario_id, event.connection or event.actor or ""
 
 
-def _asked_at(exchange: Exchange) -> int:
-    return exchange.asked_at
-
-
 def _asked(event: Event) -> Exchange:
     request = {} if event.fields is None else stored_fields(event)
     return Exchange(
@@ -309,6 +297,12 @@ def items(fields: Fields, name: str) -> Iterator[Fields]:
         yield from (item for item in value if isinstance(item, Mapping))
 
 
+def numbers(fields: Fields, name: str) -> list[int]:
+    """Return the numbers of a collection; none where it is null or missing."""
+    value = fields.get(name)
+    return [each for each in value if isinstance(each, int)] if isinstance(value, list | tuple) else []
+
+
 def structure(fields: Fields, name: str) -> Fields | None:
     """Return a structure field, or None where it is null or missing."""
     value = fields.get(name)
@@ -321,6 +315,11 @@ def texts(fields: Fields, name: str) -> frozenset[str] | None:
     if not isinstance(value, Sequence) or isinstance(value, str):
         return None
     return frozenset(item for item in value if isinstance(item, str))
+
+
+def instance_of(member: Fields) -> str:
+    """Return the instance id of a member, or of a request's sender; empty if it has none."""
+    return text(member, "group_instance_id") or text(member, "instance_id")
 
 
 def binary(fields: Fields, name: str) -> bytes:

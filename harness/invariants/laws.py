@@ -1,4 +1,4 @@
-"""What is known of one group, and the violations that its requests and answers show.
+"""The invariants: what is known of one group, and the violations that its requests and answers show.
 
 Of a classic group it is what its leaders assign. Of a member of a consumer group (KIP-848) it is the
 partitions it may own and its epoch. A check that depends on a member's ownership must be sure that it is
@@ -15,19 +15,83 @@ import math
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Final, TypeAlias
 
 from harness.apis.descriptor import NAMES_WRITTEN_OFFSETS, OffsetUse
 from harness.apis.table import descriptor
-from harness.invariants.exchange import NO_ERROR, Exchange, Fields, binary, items, number, structure, text
-from harness.invariants.violation import AtFault, Found, Invariant
+from harness.invariants.exchange import (
+    COORDINATOR_CHANGED,
+    HEARTBEATS,
+    NO_ERROR,
+    Exchange,
+    Fields,
+    binary,
+    items,
+    number,
+    numbers,
+    structure,
+    text,
+)
+
+
+class Invariant(StrEnum):
+    """A statement that must be true."""
+
+    ONE_OWNER = "one owner"
+    """A partition has at most one owner: of those a leader assigns, or in a consumer group at any time.
+
+    In a consumer group a member owns what an answer assigned to it, until it reports that it gave that up,
+    joins anew, leaves, is fenced, or may have been removed because its session timed out.
+    Source: ConsumerGroup#addPartitionEpochs, CurrentAssignmentBuilder#computeNextAssignment (4.3.1).
+    """
+    COMMITS_STAY = "commits stay"
+    """A committed offset never decreases unless the lower offset was committed."""
+    ALL_ASSIGNED = "all are assigned"
+    """A leader assigns something to every member of its generation."""
+    EPOCHS_GROW = "epochs grow"
+    """A member's epoch falls only if it joins anew.
+
+    Source: GroupMetadataManager#throwIfConsumerGroupMemberEpochIsInvalid, ConsumerGroupMember.Builder
+    #updateMemberEpoch (4.3.1).
+    """
+    IDENTITY = "one member, one client"
+    """No member id is used on two live connections, both of which join, or both of which heartbeat."""
+
+
+class AtFault(StrEnum):
+    """Who broke an invariant."""
+
+    COORDINATOR = "coordinator"
+    CLIENTS = "clients"
+    """The bytes that clients sent break the invariant by themselves, whatever the answers."""
+
+
+Found: TypeAlias = tuple[Invariant, AtFault, str]
+"""The broken invariant, who is at fault, and what was found."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation:
+    """An invariant that was broken. One record for a target, a conversation and the event that shows it."""
+
+    invariant: str
+    """An `Invariant`."""
+    party: str
+    """An `AtFault`."""
+    run_id: str
+    target: str
+    scenario_id: str
+    group_id: str
+    sequence: int
+    """The sequence number of the event that shows it."""
+    at_ms: float
+    detail: str
+    """For people: what was found, and what should have been."""
+
 
 TopicPartition: TypeAlias = tuple[str, int]
 """A topic, or its id, and a partition's number."""
-
-_VERSION: Final = struct.Struct(">h")
-_COUNT: Final = struct.Struct(">i")
-_LENGTH: Final = struct.Struct(">h")
 
 
 def owned(assignment: bytes) -> frozenset[TopicPartition] | None:
@@ -35,27 +99,21 @@ def owned(assignment: bytes) -> frozenset[TopicPartition] | None:
 
     Source: ConsumerProtocol#deserializeAssignment (4.3.1). Versions differ only after the partitions.
     """
+    found: list[TopicPartition] = []
     try:
-        return frozenset(_partitions(assignment))
+        (topic_count,) = struct.unpack_from(">i", assignment, 2)
+        position = 6
+        for _ in range(topic_count):
+            (length,) = struct.unpack_from(">h", assignment, position)
+            topic = assignment[position + 2 : position + 2 + length].decode()
+            position += 2 + length
+            (partition_count,) = struct.unpack_from(">i", assignment, position)
+            partitions = struct.unpack_from(f">{max(0, partition_count)}i", assignment, position + 4)
+            position += 4 * (1 + len(partitions))
+            found += ((topic, partition) for partition in partitions)
     except (struct.error, UnicodeDecodeError):
         return None
-
-
-def _partitions(assignment: bytes) -> list[TopicPartition]:
-    found: list[TopicPartition] = []
-    (topic_count,) = _COUNT.unpack_from(assignment, _VERSION.size)
-    position = _VERSION.size + _COUNT.size
-    for _ in range(topic_count):
-        (length,) = _LENGTH.unpack_from(assignment, position)
-        position += _LENGTH.size
-        topic = assignment[position : position + length].decode()
-        position += length
-        (partition_count,) = _COUNT.unpack_from(assignment, position)
-        position += _COUNT.size
-        partitions = struct.unpack_from(f">{max(0, partition_count)}i", assignment, position)
-        position += _COUNT.size * len(partitions)
-        found += ((topic, partition) for partition in partitions)
-    return found
+    return frozenset(found)
 
 
 _GENERATIONS_KEPT: Final = 8
@@ -80,7 +138,7 @@ class Group:
 
     def answered(self, answered: Exchange) -> Iterator[Found]:
         """Process an answer to a member and yield the violations that it shows."""
-        if not answered.is_right:
+        if answered.error != NO_ERROR:
             return
         match answered.api:
             case "JoinGroup":
@@ -112,11 +170,8 @@ class Group:
         if task is None:
             return
         if missing := sorted(task.members - {member for member, given in sent.items() if given}):
-            yield (
-                Invariant.ALL_ASSIGNED,
-                AtFault.CLIENTS,
-                f"in generation {generation} the leader sent no assignment for {', '.join(missing)}",
-            )
+            what = f"in generation {generation} the leader sent no assignment for {', '.join(missing)}"
+            yield Invariant.ALL_ASSIGNED, AtFault.CLIENTS, what
         if task.is_of_consumers:
             yield from _owned_twice(generation, sent)
 
@@ -154,13 +209,8 @@ def owned_partitions(fields: Fields) -> Owned | None:
     return frozenset(
         (text(topic, "topic_id"), partition)
         for topic in items(fields, "topic_partitions")
-        for partition in _numbers(topic)
+        for partition in numbers(topic, "partitions")
     )
-
-
-def _numbers(topic: Fields) -> list[int]:
-    value = topic.get("partitions")
-    return [each for each in value if isinstance(each, int)] if isinstance(value, list | tuple) else []
 
 
 @dataclass(slots=True)
@@ -318,17 +368,12 @@ def _epoch_fell(answered: Exchange, member_id: str, consumer: Consumer) -> Itera
 
 _WRITES_KEPT: Final = 32
 _NO_OFFSET: Final = -1
-UNDECIDED: Final = frozenset(
-    (
-        *(
-            "REQUEST_TIMED_OUT",
-            "COORDINATOR_NOT_AVAILABLE",
-            "NOT_COORDINATOR",
-            "COORDINATOR_LOAD_IN_PROGRESS",
-        ),
-        *("UNKNOWN_SERVER_ERROR", "NETWORK_EXCEPTION", "KAFKA_STORAGE_ERROR"),
-    )
-)
+UNDECIDED: Final = COORDINATOR_CHANGED | {
+    "REQUEST_TIMED_OUT",
+    "UNKNOWN_SERVER_ERROR",
+    "NETWORK_EXCEPTION",
+    "KAFKA_STORAGE_ERROR",
+}
 """Errors of a commit that may be in the log all the same."""
 
 
@@ -364,18 +409,13 @@ class Commits:
         written: list[tuple[TopicPartition, Write]] = []
         for partition, entry in self._entries(asked.request):
             value = _NO_OFFSET if use is OffsetUse.DELETES else number(entry, "committed_offset")
-            written.append((partition, self._add(partition, Write(value=value, asked_at=asked.asked_at))))
+            written.append((partition, self._add(partition, Write(value, asked.asked_at))))
         if use is not OffsetUse.COMMITS_AT_END:
             # The offsets that a transaction commits take effect when it ends, whenever that is.
             self._open[asked.asked_at] = written
 
     def answered(self, answered: Exchange, of_group: Fields) -> Iterator[Found]:
-        """Process an answer and yield the violations that it shows.
-
-        Args:
-            answered: the whole answer.
-            of_group: the part of the answer's fields that is about this group.
-        """
+        """Process an answer, a part of which is about this group; yield the violations that it shows."""
         match descriptor(answered.api).offsets:
             case OffsetUse.COMMITS | OffsetUse.DELETES:
                 self._decided(answered)
@@ -386,17 +426,15 @@ class Commits:
 
     def removed(self, answered: Exchange) -> None:
         """Record that the group was removed with all its offsets."""
+        at = (answered.asked_at, answered.answered_at)
         for partition in self._writes:
-            self._add(
-                partition,
-                Write(value=_NO_OFFSET, asked_at=answered.asked_at, answered_at=answered.answered_at),
-            )
+            self._add(partition, Write(_NO_OFFSET, *at))
 
     def topic_removed(self, topic: str, answered: Exchange) -> None:
         """Record that a topic was removed; its offsets are removed some time later."""
         for partition in self._writes:
             if partition[0] == topic:
-                self._add(partition, Write(value=_NO_OFFSET, asked_at=answered.asked_at))
+                self._add(partition, Write(_NO_OFFSET, answered.asked_at))
 
     def _decided(self, answered: Exchange) -> None:
         errors = {
@@ -418,21 +456,17 @@ class Commits:
             if text(entry, "error_code") != NO_ERROR or self._is_explained(partition, value, answered):
                 continue
             latest = self._latest_before(partition, answered.asked_at)
-            seen = Write(value=value, asked_at=answered.asked_at, answered_at=answered.answered_at)
-            self._add(partition, seen)
+            self._add(partition, Write(value, answered.asked_at, answered.answered_at))
             if latest is not None and value < latest and not (value == _NO_OFFSET and self.may_expire):
                 topic, index = partition
-                yield (
-                    Invariant.COMMITS_STAY,
-                    AtFault.COORDINATOR,
-                    f"{topic}-{index} was committed at {latest} and found at {value}, where nobody put it",
-                )
+                what = f"{topic}-{index} was committed at {latest} and found at {value}, where nobody put it"
+                yield Invariant.COMMITS_STAY, AtFault.COORDINATOR, what
 
     def _is_explained(self, partition: TopicPartition, value: int, answered: Exchange) -> bool:
-        candidates = (write for write in self._writes.get(partition, ()) if write.value == value)
         return any(
             write.asked_at < answered.answered_at and not self._is_past(partition, write, answered)
-            for write in candidates
+            for write in self._writes.get(partition, ())
+            if write.value == value
         )
 
     def _is_past(self, partition: TopicPartition, write: Write, answered: Exchange) -> bool:
@@ -466,3 +500,41 @@ class Commits:
             name = text(topic, "name") or self.names.get(topic_id, topic_id)
             for entry in items(topic, "partitions"):
                 yield (name, number(entry, "partition_index")), entry
+
+
+@dataclass(slots=True)
+class Identity:
+    """The connections on which each member of one group joins, and on which it heartbeats.
+
+    A member may join on one connection and heartbeat on another, and it may connect anew. They are two
+    members if a connection goes on after another one did the same.
+    """
+
+    _last: dict[tuple[str, str], list[Exchange]] = field(default_factory=dict)
+    """By member id and API, the last request on each of the last two connections."""
+    _given: dict[str, set[str]] = field(default_factory=dict)
+    """The connections on which the coordinator gave out a member id."""
+    _found: set[str] = field(default_factory=set)
+
+    def asked(self, asked: Exchange) -> Iterator[Found]:
+        """Process a request and yield the violation that it shows."""
+        member_id = text(asked.request, "member_id")
+        if not member_id or asked.api not in ("JoinGroup", "Heartbeat", *HEARTBEATS):
+            return
+        last = self._last.setdefault((member_id, asked.api), [])
+        if last and last[-1].connection == asked.connection:
+            last[-1] = asked
+            return
+        if member_id not in self._found and any(each.connection == asked.connection for each in last):
+            self._found.add(member_id)
+            clients = " and ".join(f"{each.actor} ({each.connection})" for each in (last[-1], asked))
+            given = {last[-1].connection, asked.connection} <= self._given.get(member_id, set())
+            what = f"{member_id} sends {asked.api} on two live connections, of {clients}"
+            yield Invariant.IDENTITY, AtFault.COORDINATOR if given else AtFault.CLIENTS, what
+        self._last[member_id, asked.api] = [*last[-1:], asked]
+
+    def answered(self, answered: Exchange) -> None:
+        """Process an answer, which may give out a member id."""
+        given = text(answered.response, "member_id")
+        if given and not text(answered.request, "member_id"):
+            self._given.setdefault(given, set()).add(answered.connection)

@@ -33,42 +33,39 @@ class Line(NamedTuple):
     connection: Connection
 
 
+@dataclass(slots=True)
 class Lines:
     """A pool of free connections, whose bytes are recorded."""
 
-    def __init__(self, session: BrokerSession, journal: Journal, topics: TopicNames | None = None) -> None:
-        """Begin without a connection; `topics` renames topics on an external broker."""
-        self._session, self._journal = session, journal
-        self._topics = topics
-        self._free: list[Line] = []
-        self._opened = 0
+    session: BrokerSession
+    journal: Journal
+    topics: TopicNames | None = None
+    """Renames topics on an external broker."""
+    _free: list[Line] = field(default_factory=list)
+    _opened: int = 0
 
     async def take(self) -> Line:
         """Return a free connection, or open one."""
         if self._free:
             return self._free.pop()
-        connection = await self._session.connect()
+        connection = await self.session.connect()
         self._opened += 1
         line = Line(self._opened, connection)
         opening = Opening(conversation=_CONVERSATION, client="races", broker="bootstrap", address="broker")
-        self._journal.keep_record(Kind.OPENED, line.number, opening)
+        self.journal.keep_record(Kind.OPENED, line.number, opening)
         return line
 
     async def ready(self, api: str, version: int, fields: Fields, *, client_id: str) -> "ReadyRequest":
         """Encode a request, and take a connection for it; topics get the broker's names."""
-        outgoing = fields if self._topics is None else self._topics.outgoing(fields)
+        outgoing = fields if self.topics is None else self.topics.outgoing(fields)
         frame = encode_request(api, version, correlation_id=0, client_id=client_id, fields=outgoing)
         return ReadyRequest(api, version, frame, await self.take())
 
     async def say(self, ready: "ReadyRequest", patience_ms: float) -> Fields | None:
         """Send a request, await its answer, and return the connection to the pool.
 
-        Args:
-            ready: the request.
-            patience_ms: how long to wait.
-
         Returns:
-            The answer; None if none came, or none that can be read.
+            The answer; None if none came in time, or none that can be read.
         """
         api, version, request, line = ready
         self._keep(Kind.REQUEST_BYTES, line, request)
@@ -79,14 +76,14 @@ class Lines:
             fields = decode_response(api, version, frame.payload).fields
         except (NoAnswer, ConnectionLost, MalformedResponse) as error:
             side = Endpoint.BROKER if isinstance(error, ConnectionLost) else Endpoint.CLIENT
-            self._journal.keep_record(Kind.CLOSED, line.number, Closing(side=side, how=str(error)))
+            self.journal.keep_record(Kind.CLOSED, line.number, Closing(side=side, how=str(error)))
             await line.connection.close()
             return None
         self._free.append(line)
-        return fields if self._topics is None else self._topics.incoming(fields)
+        return fields if self.topics is None else self.topics.incoming(fields)
 
     def _keep(self, kind: Kind, line: Line, frame: bytes) -> None:
-        self._journal.keep(kind, line.number, len(frame).to_bytes(_SIZE_BYTES, "big") + frame)
+        self.journal.keep(kind, line.number, len(frame).to_bytes(_SIZE_BYTES, "big") + frame)
 
 
 class ReadyRequest(NamedTuple):
@@ -177,16 +174,13 @@ class Driver:
         Raises:
             ConnectionLost: the broker accepts no connections any more.
         """
-        await self._look_at_topics()
-        for cohort in cohorts:
-            await self._run_batch(cohort)
-
-    async def _look_at_topics(self) -> None:
-        """Ask for all topics, so that the recording shows them."""
+        # The recording has to show the topics.
         asked = ask.metadata(tuple(CONFORMANCE_TOPICS), version=_LOOK_VERSION)
         fields: Fields = asked.fields  # type: ignore[assignment] # it refers to nothing
         ready = await self.lines.ready(asked.api, asked.version, fields, client_id=_LOOKS)
         await self.lines.say(ready, self.patience_ms)
+        for cohort in cohorts:
+            await self._run_batch(cohort)
 
     async def _run_batch(self, cohort: RoundBatch) -> None:
         runners = [self._runner(each) for each in cohort.rounds]

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
-from harness.races.catalogue import Move, Race, SetUp, look_back, set_up, speak
+from harness.races.catalogue import Race, SetUp, look_back, says, set_up
 from harness.scenario.conversation import Conversation
-from harness.scenario.script import ActorSheet, Send, Step
+from harness.scenario.script import Send, Step
 
 _RIVAL_NAMES: Final = ("bob", "cid", "dee", "eve", "fay", "gus")
 _DELAY_MAX_US: Final = 2_000
@@ -26,7 +26,6 @@ _COHORT_SIZE: Final = 24
 class Strand:
     """The steps of one rival."""
 
-    move: Move
     actor: str
     steps: tuple[Step, ...]
     delay_us: int
@@ -41,7 +40,6 @@ class Round:
 
     race: str
     number: int
-    actors: tuple[ActorSheet, ...]
     before: tuple[Step, ...]
     strands: tuple[Strand, ...]
     after: tuple[Step, ...]
@@ -87,17 +85,18 @@ def cohorts(race: Race, *, round_count: int, seed: int) -> Iterator[RoundBatch]:
 def make_round(race: Race, *, number: int, seed: int) -> Round:
     """Make one round of a race."""
     chance = Random(f"{seed}/{race.name}/{number}")  # noqa: S311 - likewise
-    moves = list(race.always) + _drawn(race, chance)
+    count = chance.randint(1 if len(race.always) == 1 else 0, race.sometimes_max)
+    moves = [*race.always, *chance.sample(race.sometimes, min(count, len(race.sometimes)))]
     conversation = Conversation()
     member = set_up(conversation, race.set_up)
     begin = len(conversation.steps)
     strands: list[Strand] = []
     for index, move in enumerate(moves):
         first, name = len(conversation.steps), _RIVAL_NAMES[index]
-        speak(conversation, name, move, member)
+        rival = conversation.actor(name)
+        says(rival, *(make(rival, member) for make in move))
         strands.append(
             Strand(
-                move=move,
                 actor=name,
                 steps=tuple(conversation.steps[first:]),
                 delay_us=chance.choice((0, 0, chance.randrange(_DELAY_MAX_US))),
@@ -110,7 +109,6 @@ def make_round(race: Race, *, number: int, seed: int) -> Round:
     return Round(
         race=race.name,
         number=number,
-        actors=tuple(conversation.sheets.values()),
         before=tuple(conversation.steps[:begin]),
         strands=tuple(strands),
         after=tuple(conversation.steps[end:]),
@@ -121,8 +119,3 @@ def make_round(race: Race, *, number: int, seed: int) -> Round:
 def requests_of(steps: tuple[Step, ...]) -> tuple[Send, ...]:
     """Return the requests among some steps."""
     return tuple(step for step in steps if isinstance(step, Send))
-
-
-def _drawn(race: Race, chance: Random) -> list[Move]:
-    count = chance.randint(1 if len(race.always) == 1 else 0, race.sometimes_max)
-    return chance.sample(race.sometimes, min(count, len(race.sometimes)))

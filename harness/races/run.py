@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +15,7 @@ from harness.scenario.fitting import INITIAL_DELAY
 from harness.tap.journal import JOURNAL, Journal
 from harness.tap.run import finish, run_header
 from harness.targets.base.ending import to_its_end
-from harness.targets.base.interface import Broker, BrokerSession, ConnectionLost, Target, TargetError
+from harness.targets.base.interface import Broker, ConnectionLost, Target, TargetError
 from harness.targets.base.nonsense import blaming_target
 from harness.targets.external.guard import NotOurs
 from harness.targets.reference.oracle import oracle_for
@@ -66,11 +67,7 @@ async def _drive_target(plan: RacesPlan, target: Target, folder: RunFolder, tell
     logs = folder.logs(target.name)
     logs.mkdir(parents=True)
     with blaming_target():
-        broker = await target.start(
-            broker_config={},
-            directory=logs,
-            progress=lambda text: tell(target.name, text),
-        )
+        broker = await target.start(broker_config={}, directory=logs, progress=partial(tell, target.name))
     try:
         oracle = oracle_for(target, broker.description)
         described = header_of(plan.run_id, target.name, broker.description, 0.0)
@@ -90,7 +87,13 @@ async def _run_races(
         raise TargetError(f"{target.spec} has {INITIAL_DELAY}={delay_ms}; races need 0")
     session = broker.open_session(_SESSION)
     journal = Journal(folder.of_target(target.name) / JOURNAL, broker.description.bootstrap)
-    driver = _driver(plan, broker, session, journal)
+    lines, names = Lines(session, journal), broker.run_namespace
+    if names is None:
+        driver = Driver(lines=lines, prefix=f"race-{plan.run_id}")
+    else:
+        home, lines.topics = names.layout.home_of(_SESSION).node_id, names.topics
+        placed = partial(names.layout.name_at, home)
+        driver = Driver(lines=lines, prefix=f"{names.namespace.prefix}race", placed=placed)
     where = f"the configuration of {target.spec}"
     spec = stored_specification(header.profile, broker_properties(header), where=where)
     try:
@@ -105,15 +108,3 @@ async def _run_races(
         raise TargetError(f"{target.spec}: {refused}") from refused
     finally:
         await session.close()
-
-
-def _driver(plan: RacesPlan, broker: Broker, session: BrokerSession, journal: Journal) -> Driver:
-    run_namespace = broker.run_namespace
-    if run_namespace is None:
-        return Driver(lines=Lines(session, journal), prefix=f"race-{plan.run_id}")
-    home = run_namespace.layout.home_of(_SESSION).node_id
-    return Driver(
-        lines=Lines(session, journal, run_namespace.topics),
-        prefix=f"{run_namespace.namespace.prefix}race",
-        placed=lambda name: run_namespace.layout.name_at(home, name),
-    )

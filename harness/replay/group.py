@@ -131,17 +131,14 @@ class GroupReplay:
     def take(
         self, conversation: RecordedConversation, gaps: Sequence[Gap] = (), *, end_ms: float = inf
     ) -> None:
-        """Replay the next part.
+        """Replay the next part, whose operations' indices continue those of the part before.
 
-        Args:
-            conversation: the part; its operations' indices continue those of the part before.
-            gaps: when requests or answers may be missing.
-            end_ms: when the next part begins; infinite for the last one.
+        Requests or answers may be missing in the gaps; the next part begins at the end, if there is one.
         """
         part = _Part(self, conversation, gaps, end_ms)
         if self.start is not None:
-            self.end_ms, self.running, self.member_ids = part.begun_with(self.start)
-            self.start = None
+            self.end_ms, self.running = self.start.at_ms, part.begun(self.start)
+            self.member_ids, self.start = self.running.machine.member_ids(), None
         self.running = part.run()
         of_machine = frozenset() if self.running is None else self.running.machine.member_ids()
         self.end_ms, self.member_ids = end_ms, part.heard | of_machine
@@ -149,8 +146,6 @@ class GroupReplay:
 
 
 class _Part:
-    """A part of a group's conversation."""
-
     def __init__(
         self, past: GroupReplay, conversation: RecordedConversation, gaps: Sequence[Gap], end_ms: float
     ) -> None:
@@ -173,14 +168,12 @@ class _Part:
         """The member ids that requests and answers name."""
         return heard_of(self._operations).union(*self._strays.values())
 
-    def begun_with(self, seed: Seed) -> tuple[float, Running, frozenset[str]]:
-        """Return since when a group whose state is known is replayed, its coordinator, and its members."""
+    def begun(self, seed: Seed, since_ms: float | None = None) -> Running:
+        """Return the coordinator of a group whose state is known, and since when it may be loading."""
         named = frozenset((each.topic, each.partition) for each in seed.offsets)
-        running = Running(
-            machine=self._machine(seed), left=(), unknown=seed.unknown, named=named, since_ms=None
+        return Running(
+            machine=self._machine(seed), left=(), unknown=seed.unknown, named=named, since_ms=since_ms
         )
-        members = () if seed.group is None else seed.group.members
-        return seed.at_ms, running, frozenset(each.member_id for each in members)
 
     def run(self) -> Running | None:
         """Replay the part; return the coordinator that continues, if there is one."""
@@ -238,9 +231,11 @@ class _Part:
         if running is None or end_ms == inf:
             return running
         back = back_ms(self._operations, self._conversation.breaks, end_ms)
-        if not running.machine.is_settled() or self._may_have_expired(running, back):
+        is_settled = running.machine.is_settled() and not self.transactional
+        if not is_settled or self._may_have_expired(running, back):
             return None
-        return self._carried(running.machine.harvest(self._group_id), running.unknown, under_way, back)
+        in_log = replace(running.machine.harvest(self._group_id), unknown=running.unknown)
+        return carried(in_log, under_way, at_ms=back, names=self._conversation.topic_names)
 
     def _may_have_expired(self, running: Running, back: float) -> bool:
         """Return whether nobody saw when the session of a member that does not return began anew."""
@@ -250,30 +245,14 @@ class _Part:
         is_long = unseen_ms > TOLERANCE_MS + self._conversation.slowest_ms
         return self.is_modern and is_long and not running.machine.member_ids() <= returned
 
-    def _carried(
-        self,
-        seed: Seed,
-        unknown: frozenset[TopicPartition] | None,
-        under_way: Sequence[Exchange],
-        loaded_ms: float,
-    ) -> Seed | None:
-        """Return what the next coordinator finds in the log; None if that is unknown."""
-        if self.transactional:
-            return None
-        names = self._conversation.topic_names
-        return carried(replace(seed, unknown=unknown), under_way, at_ms=loaded_ms, names=names)
-
     def _beyond_replay(self) -> str | None:
         """Return why nothing can be compared of the group; None if it can."""
-        if not self._past.is_whole and (external := self._unrecorded_member()):
-            return f"of a group with a member that was not recorded: {external}"
+        if not self._past.is_whole:
+            known = self._past.member_ids | self.heard
+            listed = (text(each, "member_id") for each in members_of(self._operations, self._group_id))
+            if unknown := next((each for each in listed if each not in known), ""):
+                return f"of a group with a member that was not recorded: {unknown}"
         return self._modern.beyond_replay(self._conversation, self._spec)
-
-    def _unrecorded_member(self) -> str | None:
-        """Return a member that a leader's answer lists but that no request or answer, or stray id, is of."""
-        known = self._past.member_ids | self.heard
-        listed = (text(each, "member_id") for each in members_of(self._operations, self._group_id))
-        return next((each for each in listed if each not in known), None)
 
     def _tellable(self) -> list[Exchange]:
         end_ms = self._conversation.topics_deleted_ms if self.is_modern else inf
@@ -302,15 +281,9 @@ class _Part:
         of_group = [each for each in era if self._group_id in each.groups]
         if all(each.descriptor.access is Access.READS for each in of_group):
             return None  # What nobody was seen to write would be learnt from the answers that show it.
-        if not any(map(_is_of_member, era)) or (first is not None and self._is_first(first)):
+        if not any(map(_is_of_member, era)) or (first is not None and is_first(first, self._spec)):
             return Seed(at_ms=-inf, unknown=None)
         return None
-
-    def _is_first(self, joined: Exchange) -> bool:
-        """Return whether an answer is one that only the first member of a new group gets."""
-        if joined.api == "JoinGroup":
-            return (joined.answer or {}).get("generation_id") == 1
-        return is_first(joined, self._spec)
 
     def _replay_era(self, era: Sequence[Exchange], known: Seed | Running | None) -> Running | None:
         """Replay the requests to one coordinator; return its state at the end, or None if it is unknown."""
@@ -336,12 +309,8 @@ class _Part:
         self._leave_out([each for each in era if each.asked_ms < seed.at_ms], why_not)
         there = frozenset((each.topic, each.partition) for each in seed.offsets)
         seed = replace(seed, offsets=(*seed.offsets, *self._more_offsets(after, there, seed.unknown)))
-        fed = fed_of(after)
         since_ms = seed.at_ms if known is not None and known.at_ms != -inf else None
-        running = Running(
-            machine=self._machine(seed), left=(), unknown=seed.unknown, named=there, since_ms=since_ms
-        )
-        return self._replay_from(fed, running)
+        return self._replay_from(fed_of(after), self.begun(seed, since_ms))
 
     def _more_offsets(
         self,
@@ -446,13 +415,8 @@ def replay(
 ) -> Replayed:
     """Feed a recorded conversation to the reference and compare the coordinator's answers.
 
-    Args:
-        events: the events of one conversation, in their order.
-        spec: the reference to compare it with.
-        conversation_id: its name, for the findings.
-        is_whole: whether the recording has everything that was ever sent about its groups; otherwise a group
-            is compared only from when its state is known.
-        gaps: when requests or answers may be missing in the recording.
+    The events are those of one conversation, in their order. Unless the recording has everything that was
+    ever sent about its groups, a group is compared only from when its state is known.
     """
     conversation = read_conversation(events)
     account = Account(conversation_id=conversation_id, not_compared=Counter(conversation.unread))
@@ -475,12 +439,6 @@ def replay_all(events: Iterable[Event], spec: ReferenceProfile, *, is_whole: boo
 def keep(directory: Path, replayed: Sequence[Replayed]) -> None:
     """Write the results of replays into the folder of their journal."""
     write_records(directory / FINDINGS, (finding for each in replayed for finding in each.findings))
-    counts = [
-        {
-            "conversation": each.conversation,
-            "compared": each.compared,
-            "not_compared": dict(each.not_compared),
-        }
-        for each in replayed
-    ]
+    names = ("conversation", "compared", "not_compared")
+    counts = [{name: getattr(each, name) for name in names} for each in replayed]
     write_whole(directory / COUNTS, json.dumps(counts, indent=2, ensure_ascii=False) + "\n")

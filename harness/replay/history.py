@@ -9,7 +9,7 @@ bound when a request was processed.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from types import MappingProxyType
 from typing import Final
@@ -28,7 +28,7 @@ from harness.invariants.exchange import (
     number,
     text,
 )
-from harness.replay.topics import SHOWS_MISSING, Change, TopicsSeen, topic_change, with_partitions
+from harness.replay.topics import SHOWS_MISSING, TopicChange, TopicsSeen, with_partitions
 from harness.trace.events import Event, EventKind
 
 _OTHER_GROUPS: Final = apis_where(lambda api: api.subject is Subject.OTHER_GROUPS)
@@ -77,7 +77,7 @@ class RecordedConversation:
     """When a client first requested that topics be deleted."""
     slowest_ms: float = 0.0
     """The longest time that the broker took for an answer that need not wait."""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[TopicChange, ...] = ()
     """The creations of topics and the additions of partitions."""
 
     def about_topics(self) -> "RecordedConversation":
@@ -101,33 +101,20 @@ class RecordedConversation:
     def topics_at(self, at_ms: float) -> dict[str, int]:
         """Return the partition counts of topics as they may have been at a time, by name."""
         counts = {**self.topics, **self.first_topics}
-        for change in sorted(self.changes, key=lambda each: each.after_ms):
-            if change.after_ms <= at_ms:
+        for change in sorted(self.changes, key=lambda each: each.asked_ms):
+            if change.asked_ms <= at_ms:
                 counts[change.name] = change.num_partitions
             elif change.name not in self.first_topics:
                 counts.pop(change.name, None)
         return counts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _LostWrite:
-    """A request that may have written offsets, and cannot be replayed."""
-
-    asked_ms: float
-    groups: frozenset[str] | None
-    """None if the request cannot be read."""
-
-    def touches(self, operation: Exchange) -> bool:
-        """Return whether an operation's answer may depend on the lost write."""
-        is_later = operation.answer is not None and operation.answered_ms >= self.asked_ms
-        return is_later and (self.groups is None or not self.groups.isdisjoint(operation.groups))
-
-
 @dataclass(slots=True)
 class _Reader:
     conversation: RecordedConversation = field(default_factory=RecordedConversation)
     fed: list[Exchange] = field(default_factory=list)
-    lost: list[_LostWrite] = field(default_factory=list)
+    lost: list[Exchange] = field(default_factory=list)
+    """Requests that may have written offsets, and cannot be replayed."""
     topics: TopicsSeen = field(default_factory=TopicsSeen)
     within_ms: tuple[float, float] = (-inf, inf)
 
@@ -157,21 +144,17 @@ class _Reader:
             self.conversation.changes = tuple(self.topics.changes())
             self.conversation.asked_about |= self.topics.names()
         begin_ms, end_ms = self.within_ms
-        changes = (each for each in self.conversation.changes if begin_ms <= each.after_ms < end_ms)
-        self.conversation.operations += map(topic_change, changes)
-        self._put_in_order(first_index)
+        changes = (each for each in self.conversation.changes if begin_ms <= each.asked_ms < end_ms)
+        self.conversation.operations += map(replace, changes)
+        self.conversation.operations += self.fed
+        self.conversation.operations.sort(key=lambda each: (each.asked_ms, each.asked_at))
+        for index, each in enumerate(self.conversation.operations, first_index):
+            each.index = index
         for operation in self.conversation.operations:
             self._learn_topics_of(operation)
             self._learn_fetched_ids_of(operation)
         self._doubt()
         return self.conversation
-
-    def _put_in_order(self, first_index: int) -> None:
-        """Sort operations by when they were sent, and number them."""
-        self.conversation.operations += self.fed
-        self.conversation.operations.sort(key=lambda each: (each.asked_ms, each.asked_at))
-        for index, each in enumerate(self.conversation.operations, first_index):
-            each.index = index
 
     def _doubt(self) -> None:
         """Exclude from comparison what depends on offsets that a lost request may have written."""
@@ -187,7 +170,7 @@ class _Reader:
             is_of_offsets = operation.descriptor.offsets is OffsetUse.FETCHES or (
                 operation.descriptor.shows_groups and not joined.issuperset(operation.groups or ("",))
             )
-            if is_of_offsets and any(each.touches(operation) for each in self.lost):
+            if is_of_offsets and any(_may_show(operation, each) for each in self.lost):
                 operation.is_in_doubt = True
                 self.conversation.unread[_IN_DOUBT] += 1
 
@@ -198,8 +181,7 @@ class _Reader:
         if exchange.is_answered and exchange.api in COMPARED:
             self.conversation.unread["that cannot be read whole"] += 1
         if descriptor(exchange.api).offsets in WRITES_OFFSETS:
-            groups = frozenset(exchange.groups) if exchange.request else None
-            self.lost.append(_LostWrite(asked_ms=exchange.asked_ms, groups=groups))
+            self.lost.append(exchange)
 
     def _learn_topics(self, exchange: Exchange) -> None:
         asked = {text(each, "name"): each for each in items(exchange.request, "topics")}
@@ -254,6 +236,12 @@ class _Reader:
         self.conversation.topics[name] = max(partitions, self.conversation.topics.get(name, 0))
 
 
+def _may_show(operation: Exchange, lost: Exchange) -> bool:
+    """Return whether an answer may depend on a lost write, which is of any group if it cannot be read."""
+    is_later = operation.answer is not None and operation.answered_ms >= lost.asked_ms
+    return is_later and (not lost.request or not set(lost.groups).isdisjoint(operation.groups))
+
+
 def read_conversation(events: Iterable[Event]) -> RecordedConversation:
     """Pair requests with answers; the events are one conversation's, in their order."""
     pairing, exchanges = EventPairing(), list[Exchange]()
@@ -279,14 +267,10 @@ def conversation_of(
     topics: RecordedConversation | None = None,
     within_ms: tuple[float, float] = (-inf, inf),
 ) -> RecordedConversation:
-    """Return a conversation that can be replayed.
+    """Return a conversation that can be replayed, of exchanges in the order of their requests.
 
-    Args:
-        exchanges: in the order in which requests were sent.
-        breaks: when the broker closed which connection.
-        first_index: the index of the first operation.
-        topics: a conversation that shows the topics; without one, the exchanges do.
-        within_ms: the times between which the exchanges are.
+    `topics` is a conversation that shows the topics; without one, the exchanges do. Of changes of topics, the
+    operations have those within a time.
     """
     reader = _Reader(within_ms=within_ms)
     if topics is not None:

@@ -15,14 +15,14 @@ from typing import Final, NamedTuple, Self, TypeAlias
 
 from typing_extensions import override
 
-from harness.invariants.exchange import Exchange, Fields
+from harness.invariants.exchange import Exchange, Fields, number, text
 from harness.replay.compare import ReferenceAnswer, comparable
 from harness.replay.history import RecordedConversation
 from harness.replay.seeds import Seed, SeedOffset, latest, seed_of
 from harness.replay.topics import TopicChange
+from harness.tap.frames import ID_IN_REQUEST, read_once
 from harness.targets.reference.profile import CLIENT_HOST, ReferenceProfile, state_of
-from harness.trace.canonical import fields_json
-from harness.trace.schema import json_object
+from harness.trace.canonical import plain_json
 from harness.wire.codec import decode_response, encode_request
 from harness.wire.schema import API_NAMES
 from reference_coordinator.broker_messages import BrokerResponse
@@ -78,8 +78,8 @@ class SeenChoices:
 
     def member_id(self, prefix: str) -> MemberId:
         """Return the id that the request was answered with."""
-        answered = self._of_current("member_id")
-        seen = (answered,) if isinstance(answered, str) and answered else self.strays.get(prefix, ())
+        answered = "" if self.current is None else text(self.current.response, "member_id")
+        seen = (answered,) if answered else self.strays.get(prefix, ())
         chosen = next(each for each in (*seen, *self._unseen()) if each not in self.given)
         self.given.add(chosen)
         return MemberId(chosen)
@@ -108,23 +108,17 @@ class SeenChoices:
     def _unseen(self) -> Iterator[str]:
         """Yield made-up ids for a member whose id no answer shows; at least one was not given yet."""
         actor = "" if self.current is None else self.current.actor
-        for number in range(1, len(self.given) + 2):
-            yield f"member:{actor}" + (f"#{number}" if number > 1 else "")
+        for nth in range(1, len(self.given) + 2):
+            yield f"member:{actor}" + (f"#{nth}" if nth > 1 else "")
 
     def _reported(self, name: str) -> set[object]:
         waiting = [*self.parked.values(), *(() if self.current is None else (self.current,))]
         return {each.answer.get(name) for each in waiting if each.api == "JoinGroup" and each.answer}
 
-    def _of_current(self, name: str) -> object:
-        return None if self.current is None else (self.current.answer or {}).get(name)
-
 
 Answers: TypeAlias = tuple[ReferenceAnswer, ...]
 _SET_UP: Final = ResponseToken(-1)
 _REMEMBERED: Final = 4_096
-_REMEMBERED_BYTES_MAX: Final = 512
-_CORRELATION_ID: Final = slice(4, 8)
-_NO_ID: Final = bytes(4)
 _ID_BYTES: Final = 4
 """The length of the correlation id, with which an answer begins."""
 
@@ -180,14 +174,10 @@ class ReplayMachine:
         topics: Mapping[str, int],
         strays: Mapping[str, tuple[str, ...]],
     ) -> None:
-        """Begin with topics and without groups.
+        """Begin with topics, whose partition counts are given, and without groups.
 
-        Args:
-            spec: the reference to run.
-            conversation: the recording, which shows what the target chose.
-            groups: the groups about which answers are compared.
-            topics: partition counts by name; ids are those of the recording, else the reference's choice.
-            strays: ids that answers list and that no request was answered with, by prefix.
+        The recording shows what the target chose. Answers are compared about some groups. Strays are ids that
+        answers list and that no request was answered with, by prefix.
         """
         self.now_ms = Millis(0)
         self._spec = spec
@@ -204,10 +194,7 @@ class ReplayMachine:
         # When internal topics came is in the recording, as for all others.
         self._apis.cluster.creates_internal_topics = False
         self._shard.awaits_share_state = True
-        for name, num_partitions in topics.items():
-            # The reference creates its coordinators' logs by itself.
-            if not name.startswith("__"):
-                self.create_topic(name, num_partitions, conversation.topic_ids.get(name))
+        self._grow_topics(topics, conversation.topic_ids)
         for key_type in (0, 1):
             fields = {"key": "orders", "key_type": key_type}
             found = encode_request("FindCoordinator", 2, correlation_id=0, client_id="orders", fields=fields)
@@ -217,10 +204,19 @@ class ReplayMachine:
     def _leave_to_search(self) -> None:
         """Take up what else happens between two requests: here nothing but deadlines."""
 
-    def create_topic(self, name: str, num_partitions: int, topic_id: str | None) -> None:
-        """Create a topic."""
-        chosen = None if topic_id is None else TopicId(topic_id)
-        self._apis.broker.topics.create(name, num_partitions, chosen)
+    def _grow_topics(self, topics: Mapping[str, int], ids: Mapping[str, str]) -> None:
+        for name, num_partitions in topics.items():
+            # The reference creates its coordinators' logs by itself.
+            if not name.startswith("__"):
+                self._grow_topic(name, num_partitions, ids.get(name))
+
+    def _grow_topic(self, name: str, num_partitions: int, topic_id: str | None) -> None:
+        """Create a topic, or add the partitions that it lacks."""
+        topics = self._apis.broker.topics
+        if topics.get(name) is None:
+            topics.create(name, num_partitions, None if topic_id is None else TopicId(topic_id))
+        elif not topics.has_partition(name, num_partitions - 1):
+            topics.add_partitions(name, num_partitions)
 
     def apply(self, operation: Exchange, at_ms: float) -> Answers:
         """Apply an operation; return the answers that it causes, to any client.
@@ -229,9 +225,11 @@ class ReplayMachine:
         """
         self._pass_to(at_ms)
         if isinstance(operation, TopicChange):
-            return self._change_topic(operation)
-        if operation.descriptor.gives_producer_id:
-            self._give_producer_id(operation)
+            self._grow_topic(operation.name, operation.num_partitions, operation.topic_id)
+            return self._reported(self._apis.publish(now_ms=self.now_ms))
+        answered = number(operation.response, "producer_id") if operation.descriptor.gives_producer_id else -1
+        if answered >= 0:
+            self._apis.cluster.transactions.producer_ids = iter((answered,))  # type: ignore[assignment] # it is only asked for the next
         self._choices.current = operation
         if operation.api == "JoinGroup":
             self._choices.parked[operation.index] = operation
@@ -300,39 +298,22 @@ class ReplayMachine:
 
     def harvest(self, group_id: str) -> Seed:
         """Return what a coordinator that took over now would find in the log."""
-        return seed_of(
-            (*self._planted, *self._apis.append_log),
-            self._shard.offsets.of_group(GroupId(group_id)),
-            group_id=GroupId(group_id),
-            now_ms=self.now_ms,
-        )
+        log, of_group = (*self._planted, *self._apis.append_log), GroupId(group_id)
+        return seed_of(log, self._shard.offsets.of_group(of_group), group_id=of_group, now_ms=self.now_ms)
 
     def go_on(
-        self,
-        operations: Sequence[Exchange],
-        strays: Mapping[str, tuple[str, ...]],
-        topics: Mapping[str, int],
+        self, operations: Sequence[Exchange], strays: Mapping[str, tuple[str, ...]], topics: Mapping[str, int]
     ) -> None:
-        """Continue with other operations, and drop what no answer depends on any more.
+        """Continue with other operations and topics, and drop what no answer depends on any more.
 
-        Args:
-            operations: the operations that may take effect now.
-            strays: ids that answers list and that no request was answered with, by prefix.
-            topics: partition counts by name; topics that are not named stay as they are.
+        Topics that are not named stay as they are.
         """
         self._operations = self._choices.operations = operations
         self._choices.strays = strays
         self._choices.given = set(self.member_ids())
         self._planted = latest((*self._planted, *self._apis.append_log))
         self._apis.append_log.clear()
-        there = self._apis.broker.topics
-        for name, num_partitions in topics.items():
-            if name.startswith("__"):
-                continue
-            if there.get(name) is None:
-                self.create_topic(name, num_partitions, None)
-            elif not there.has_partition(name, num_partitions - 1):
-                there.add_partitions(name, num_partitions)
+        self._grow_topics(topics, {})
 
     def learn(self, offsets: Iterable[SeedOffset]) -> None:
         """Add committed offsets that were unknown until now."""
@@ -352,28 +333,13 @@ class ReplayMachine:
     def _pass_to(self, at_ms: float) -> None:
         self.now_ms = Millis(max(self.now_ms, int(at_ms)))
 
-    def _change_topic(self, operation: TopicChange) -> Answers:
-        topics, change = self._apis.broker.topics, operation.change
-        if topics.get(change.name) is None:
-            self.create_topic(change.name, change.num_partitions, change.topic_id)
-        elif not topics.has_partition(change.name, change.num_partitions - 1):
-            topics.add_partitions(change.name, change.num_partitions)
-        return self._reported(self._apis.publish(now_ms=self.now_ms))
-
-    def _give_producer_id(self, operation: Exchange) -> None:
-        answered = (operation.answer or {}).get("producer_id")
-        if isinstance(answered, int) and answered >= 0:
-            self._apis.cluster.transactions.producer_ids = iter((answered,))  # type: ignore[assignment] # it is only asked for the next
-
     def _correct_producer(self, operation: Exchange) -> None:
         """Take over the epoch that the target gave a producer: how often it was raised depends on chance."""
         transactions = self._apis.cluster.transactions.transactions
         transaction = transactions.get(TransactionalId(operation.transactional_id))
-        answer = operation.answer or {}
-        producer_id, epoch = answer.get("producer_id"), answer.get("producer_epoch")
-        if transaction is None or not isinstance(producer_id, int) or not isinstance(epoch, int):
-            return
-        if producer_id >= 0:
+        producer_id = number(operation.response, "producer_id")
+        epoch = number(operation.response, "producer_epoch")
+        if transaction is not None and producer_id >= 0 and "producer_epoch" in operation.response:
             transaction.producer_id = ProducerId(producer_id)
             transaction.producer_epoch = ProducerEpoch(epoch)
 
@@ -402,17 +368,15 @@ class ReplayMachine:
             answered = bytes(_ID_BYTES) + write_response(header, response)[_ID_BYTES:]
             return comparable(api, _decoded(api, header.api_version, answered), self._groups)
 
+        def with_value(name: str, value: object) -> object:
+            # A choice names a field of its response.
+            return read(replace(answer.response, **{name: value}))[name]  # type: ignore[arg-type] # as said
+
         permitted = {
-            choice.field: tuple(
-                read(_with(answer.response, choice.field, each))[choice.field] for each in choice.any_of
-            )
+            choice.field: tuple(with_value(choice.field, each) for each in choice.any_of)
             for choice in answer.permitted
         }
         return ReferenceAnswer(operation=int(answer.token), fields=read(answer.response), permitted=permitted)
-
-
-def _with(response: BrokerResponse, name: str, value: object) -> BrokerResponse:
-    return replace(response, **{name: value})  # type: ignore[arg-type] # a choice names a field of its response
 
 
 def _state_in_words(group: Group) -> str:
@@ -431,8 +395,7 @@ def _state_in_words(group: Group) -> str:
 @lru_cache(maxsize=_REMEMBERED)
 def _decoded(api: str, api_version: int, frame: bytes) -> Fields:
     """Decode an answer, with a cache: a search gets the same few again as it goes back and forth."""
-    fields = decode_response(api, api_version, frame, is_written_again=False).fields
-    return json_object(fields_json(fields), where="an answer")
+    return plain_json(decode_response(api, api_version, frame, is_written_again=False).fields)
 
 
 def refusal(spec: ReferenceProfile) -> Callable[[Exchange], str | None]:
@@ -451,20 +414,10 @@ def refusal(spec: ReferenceProfile) -> Callable[[Exchange], str | None]:
 
 @cache
 def _reader(spec: ReferenceProfile) -> Callable[[bytes], ReceivedRequest]:
-    """Return a function that reads requests, with a cache for small ones.
-
-    A request is read twice, and heartbeats repeat the same bytes. Small requests all get the correlation id
-    0, since no answer is compared by it.
-    """
+    """Return a function that reads requests. Each is read twice."""
     ranges: ApiRanges = spec.broker(DeterministicChoices()).broker.ranges
-    remembered = lru_cache(maxsize=_REMEMBERED)(partial(read_request, ranges=ranges))
-
-    def read(frame: bytes) -> ReceivedRequest:
-        if len(frame) > _REMEMBERED_BYTES_MAX:
-            return read_request(frame, ranges=ranges)
-        return remembered(frame[: _CORRELATION_ID.start] + _NO_ID + frame[_CORRELATION_ID.stop :])
-
-    return read
+    read = partial(read_request, ranges=ranges)
+    return lambda frame: read_once(read, payload=frame, id_at=ID_IN_REQUEST)
 
 
 _HORIZON_MS: Final = 5_000
@@ -529,7 +482,6 @@ class RacedMachine(ReplayMachine):
         return repr((state_of(self._shard), written, waiting, due, sorted(self._choices.given)))
 
     def _due_soon(self, until_ms: float = inf) -> tuple[InnerStep, ...]:
-        """Return the deadlines that may pass within a round."""
         return super().inner_steps(min(until_ms, self.now_ms + _HORIZON_MS))
 
     def _remove(self) -> Answers:

@@ -5,7 +5,17 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
-from harness.invariants.exchange import HEARTBEATS, NO_ERROR, Exchange, Fields, items, number, text, texts
+from harness.invariants.exchange import (
+    HEARTBEATS,
+    NO_ERROR,
+    Exchange,
+    Fields,
+    items,
+    number,
+    numbers,
+    text,
+    texts,
+)
 from harness.replay.history import RecordedConversation
 from harness.replay.topics import TopicChange, named_in
 from harness.targets.reference.profile import ReferenceProfile
@@ -49,15 +59,13 @@ class ModernGroup:
 
     def _unnamed(self, conversation: RecordedConversation) -> str | None:
         """Return a topic that members read or subscribe to, and that no answer showed to exist or not."""
-        unknown = (each for each in self._assigned_ids() if each not in conversation.seen_topic_ids)
+        assigned = (text(topic, "topic_id") for _, topic in self._assigned())
+        unknown = (each for each in assigned if each not in conversation.seen_topic_ids)
         names, asked_about = conversation.looked_at, conversation.asked_about
         read = (each for each in self._read() if each not in names)
-        subscribed = (each for each in self._subscribed() if each not in asked_about)
+        names_of = (sorted(texts(each.request, "subscribed_topic_names") or ()) for each in self.heartbeats)
+        subscribed = (each for each in chain.from_iterable(names_of) if each not in asked_about)
         return next(chain(unknown, read, subscribed), None)
-
-    def _subscribed(self) -> Iterator[str]:
-        for heartbeat in self.heartbeats:
-            yield from sorted(texts(heartbeat.request, "subscribed_topic_names") or ())
 
     def as_late_as_assigned(self, changes: Iterable[TopicChange]) -> Iterator[TopicChange]:
         """Yield changes of topics that the coordinator learns of before it first assigns the last partition.
@@ -66,33 +74,29 @@ class ModernGroup:
         """
         learns_ms: dict[str, float] = {}
         for each in map(self._as_late, changes):
-            free_ms = max(each.free_ms, learns_ms.get(each.change.name, each.free_ms))
-            learns_ms[each.change.name] = free_ms
+            free_ms = max(each.free_ms, learns_ms.get(each.name, each.free_ms))
+            learns_ms[each.name] = free_ms
             yield replace(each, free_ms=free_ms, answered_ms=max(each.answered_ms, free_ms))
 
-    def _as_late(self, topic_change: TopicChange) -> TopicChange:
+    def _as_late(self, change: TopicChange) -> TopicChange:
         """Return a change with the time at which the coordinator is likeliest to learn of it.
 
         Clients may see a topic seconds earlier: a broker with slow disks first creates the topic's logs.
 
         Source: BrokerMetadataPublisher#onMetadataUpdate (4.3.1).
         """
-        change = topic_change.change
         heartbeats = (
             heartbeat
             for heartbeat, topic in self._assigned()
             if text(topic, "topic_id") == change.topic_id
-            and change.num_partitions - 1 in _partitions_of(topic)
+            and change.num_partitions - 1 in numbers(topic, "partitions")
         )
         first = min(heartbeats, key=lambda each: each.answered_ms, default=None)
-        if first is None or first.answered_ms <= change.before_ms:
-            return topic_change
-        latest_ms = min(first.answered_ms, change.before_ms + _LEARNS_WITHIN_MS)
+        if first is None or first.answered_ms <= change.answered_ms:
+            return change
+        latest_ms = min(first.answered_ms, change.answered_ms + _LEARNS_WITHIN_MS)
         # It is likeliest to learn of it just before that heartbeat.
-        return replace(topic_change, answered_ms=latest_ms, free_ms=min(first.free_ms, latest_ms))
-
-    def _assigned_ids(self) -> Iterator[str]:
-        yield from (text(topic, "topic_id") for _, topic in self._assigned())
+        return replace(change, answered_ms=latest_ms, free_ms=min(first.free_ms, latest_ms))
 
     def _assigned(self) -> Iterator[tuple[Exchange, Fields]]:
         for heartbeat in self.heartbeats:
@@ -117,7 +121,9 @@ def is_first(joined: Exchange, spec: ReferenceProfile) -> bool:
 
     While a streams group waits, all its members are answered the same.
     """
-    answer = joined.answer or {}
+    answer = joined.response
+    if joined.api not in HEARTBEATS:
+        return number(answer, "generation_id") == 1
     is_delayed = any(number(each, "status_code") == _DELAYED for each in items(answer, "status"))
     first = _DELAYED_EPOCH if is_delayed else spec.first_member_epoch(HEARTBEATS[joined.api])
     return number(answer, "member_epoch") == first
@@ -129,16 +135,8 @@ def has_earlier_members(operations: Iterable[Exchange]) -> bool:
     for operation in operations:
         if operation.api not in HEARTBEATS or operation.error != NO_ERROR:
             continue
-        if number(operation.request, "member_epoch") > _JOINS and _member_of(operation.request) not in known:
+        member_id = text(operation.request, "member_id")
+        if number(operation.request, "member_epoch") > _JOINS and member_id not in known:
             return True
-        known |= {_member_of(operation.request), _member_of(operation.answer or {})}
+        known |= {member_id, text(operation.response, "member_id")}
     return False
-
-
-def _member_of(fields: Fields) -> str:
-    return text(fields, "member_id")
-
-
-def _partitions_of(assigned: Fields) -> Sequence[object]:
-    partitions = assigned.get("partitions")
-    return partitions if isinstance(partitions, list) else ()

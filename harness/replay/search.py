@@ -12,10 +12,11 @@ finding.
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
+from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
 from harness.invariants.exchange import Exchange, Fields
-from harness.replay.compare import ReferenceAnswer, Unlike, comparable, unlike
+from harness.replay.compare import ReferenceAnswer, Unlike, all_unlike, comparable
 from harness.replay.machine import InnerKind, InnerStep, ReplayMachine
 from harness.replay.topics import TopicChange
 from harness.results.replay_results import ReplayFinding
@@ -105,11 +106,10 @@ class Position:
 
     def copy(self) -> "Position":
         """Return an independent copy."""
-        return Position(
+        return replace(
+            self,
             machine=self.machine.copy(),
             wanted=set(self.wanted),
-            length=self.length,
-            low=self.low,
             beyond=set(self.beyond),
             waiting=set(self.waiting),
             over=set(self.over),
@@ -164,16 +164,6 @@ class Course:
         """The machine at the current position."""
         return self.position.machine
 
-    @property
-    def over_count(self) -> int:
-        """The number of operations that were answered, or never will be."""
-        return len(self.position.over)
-
-    @property
-    def is_done(self) -> bool:
-        """Whether every recorded answer was given."""
-        return self.position.wanted <= self.unheeded
-
     def missed(self) -> list[int]:
         """Return the places of recorded answers that were not given yet."""
         return sorted(self.position.wanted - self.unheeded)
@@ -204,14 +194,6 @@ class Course:
         self._keep(_KEPT_EVERY)
         return None
 
-    def blocked(self) -> Misfit | None:
-        """Return the next recorded answer, which the machine does not give yet; None if there is none."""
-        missing = self.missed()
-        if not missing:
-            return None
-        place = min(missing, key=lambda each: self.operations[each].answered_ms)
-        return Misfit(place=place, unlike=Unlike(field="", expected="no answer yet", actual="an answer"))
-
     def next_moves(self) -> tuple[Move, ...]:
         """Return the possible next moves, the likeliest first."""
         operations = self.operations
@@ -233,7 +215,7 @@ class Course:
             if each.due_ms - self.tolerance_ms > horizon:
                 break
             timed.append((each.due_ms + _AFTER_REQUESTS_MS, Take(each, min(each.due_ms, horizon))))
-        timed.sort(key=_time_of)
+        timed.sort(key=itemgetter(0))
         skipped = [Skip(each) for each in ready if operations[each].answer is None]
         inner = [Take(each, self.machine.now_ms) for each in steps if each.kind in _AT_ANY_TIME]
         # A reply may take as long as it likes. So it comes where an answer shows it.
@@ -320,7 +302,7 @@ class Course:
         if recorded is None:
             recorded = comparable(operation.api, operation.answer, self.groups)
             self._recorded[place] = recorded
-        return self._late(reported, unlike(reported, recorded))
+        return self._late(reported, next(all_unlike(reported, recorded), None))
 
     def _late(self, reported: ReferenceAnswer, found: Unlike | None) -> Misfit | None:
         """Return the difference, if any, or else a misfit if the recorded answer came too late."""
@@ -343,8 +325,6 @@ class Stuck:
 
 @dataclass(slots=True, kw_only=True)
 class _Node:
-    """A node of the search: the possible next moves, and how many of them were tried."""
-
     moves: tuple[Move, ...]
     decided_ms: float
     """When the first of these moves would be made."""
@@ -355,19 +335,12 @@ class _Node:
 class Search:
     """A search from the current position of a course, which takes back no earlier move."""
 
-    def __init__(self, course: Course, *, moves_max: int, look_back_ms: float = inf) -> None:
-        """Begin.
-
-        Args:
-            course: where to begin; the search leaves it at the search's last position.
-            moves_max: the number of moves without progress after which the search is given up.
-            look_back_ms: decisions made more than this before the furthest point are not taken back.
-        """
+    def __init__(self, course: Course) -> None:
+        """Begin at the position of a course, which the search leaves at its last position."""
         self._course = course
         self._floor = len(course.path)
-        self._moves_max = self._moves_left = moves_max
-        self._most_over = course.over_count
-        self._look_back_ms = look_back_ms
+        self._moves_left = _MOVES_MAX
+        self._most_over = len(course.position.over)
         self._furthest: Stuck | None = None
         self._failed: set[str] = set()
         self._reached = len(course.path)
@@ -408,21 +381,22 @@ class Search:
 
     def _enter(self) -> None:
         course = self._course
-        self._is_done = course.is_done
-        if course.over_count > self._most_over:
-            self._most_over, self._moves_left = course.over_count, self._moves_max
+        self._is_done = course.position.wanted <= course.unheeded
+        if (over := len(course.position.over)) > self._most_over:
+            self._most_over, self._moves_left = over, _MOVES_MAX
         length = len(course.path)
         digest = course.digest() if length <= self._reached else None
         self._reached = max(length, self._reached)
         is_known = digest is not None and digest in self._failed
         moves = () if is_known or self._is_done else course.next_moves()
         if not moves and not is_known and not self._is_done:
-            blocked = course.blocked()
-            assert blocked is not None, "something is left to be answered"
-            self._note(blocked, path=tuple(course.path))
+            # The next recorded answer is one that the machine does not give yet.
+            place = min(course.missed(), key=lambda each: course.operations[each].answered_ms)
+            early = Unlike(field="", expected="no answer yet", actual="an answer")
+            self._note(Misfit(place=place, unlike=early), path=tuple(course.path))
         decided_ms = float(course.machine.now_ms)
-        if moves:
-            decided_ms = max(decided_ms, _made_ms(moves[0]))
+        if moves and not isinstance(moves[0], Skip):
+            decided_ms = max(decided_ms, moves[0].at_ms)
         self._nodes.append(_Node(moves=moves, decided_ms=decided_ms, digest=digest))
 
     def _leave(self, node: _Node) -> bool:
@@ -432,7 +406,7 @@ class Search:
         self._nodes.pop()
         if not self._nodes or self.is_given_up or self._furthest is None:
             return False
-        if self._nodes[-1].decided_ms < self._furthest.now_ms - self._look_back_ms:
+        if self._nodes[-1].decided_ms < self._furthest.now_ms - _LOOK_BACK_MS:
             return False
         self._turn_back()
         return True
@@ -443,23 +417,15 @@ class Search:
             self._course.go_to(self._course.path[: self._floor + len(self._nodes) - 1])
 
     def _note(self, misfit: Misfit, *, path: tuple[Move, ...]) -> None:
-        over = self._course.over_count
+        over = len(self._course.position.over)
         if self._furthest is None or over > self._furthest.over:
             now_ms = self._course.machine.now_ms
             self._furthest = Stuck(path=path, over=over, misfit=misfit, now_ms=now_ms)
 
 
-def _made_ms(move: Move) -> float:
-    return -inf if isinstance(move, Skip) else move.at_ms
-
-
 _AFTER_REQUESTS_MS: Final = 1.0
 """A timer takes a tick, so of a request and a deadline at the same time the request is tried first."""
 _AT_ANY_TIME: Final = (InnerKind.WRITE, InnerKind.REMOVAL)
-
-
-def _time_of(timed: tuple[float, Move]) -> float:
-    return timed[0]
 
 
 GIVEN_UP: Final = "not all orders were tried"
@@ -478,21 +444,18 @@ def unexplained(course: Course, *, doubted: Collection[int]) -> tuple[list[Misfi
 
     If no order explains all answers, the one at the furthest point of the search is the finding. It is then
     ignored, and the search goes on from there. It ends early if the reference is in another state than the
-    group: all later answers would be findings too. Then the time of the end is returned, in ms.
-
-    Args:
-        course: the course.
-        doubted: places of answers that say nothing of the group's state.
+    group: all later answers would be findings too. Then the time of the end is returned, in ms. Doubted
+    places are those of answers that say nothing of the group's state.
     """
     found: list[Misfit] = []
-    search = Search(course, moves_max=_MOVES_MAX, look_back_ms=_LOOK_BACK_MS)
+    search = Search(course)
     while (stuck := search.run()) is not None:
         course.go_to(stuck.path)
         found.append(replace(stuck.misfit, state=course.machine.state(), is_undecided=search.is_given_up))
         course.unheeded.add(stuck.misfit.place)
         if _are_apart([each for each in found if each.place not in doubted], course):
             return found, max(course.machine.now_ms, course.operations[stuck.misfit.place].answered_ms)
-        search = Search(course, moves_max=_MOVES_MAX, look_back_ms=_LOOK_BACK_MS)
+        search = Search(course)
     return found, None
 
 

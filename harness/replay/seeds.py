@@ -66,14 +66,7 @@ def seed_of(
     group_id: GroupId,
     now_ms: Millis,
 ) -> Seed:
-    """Return the seed that a coordinator that took over now would find.
-
-    Args:
-        log: all records that were ever written to it.
-        offsets: the committed ones.
-        group_id: of the group.
-        now_ms: the time.
-    """
+    """Return what a coordinator that took over now would find, of all records and the committed offsets."""
     of_group = [each for each in log if isinstance(each, _OF_GROUPS) and each.group_id == group_id]
     found = tuple(
         SeedOffset(
@@ -111,8 +104,7 @@ def first_seed(operations: Sequence[Exchange]) -> Seed | None:
 def last_group(operations: Sequence[Exchange]) -> SeedGroup | None:
     """Return the group as the last rebalance left it; None if members joined or left since.
 
-    Args:
-        operations: joins, syncs and leaves of a group in which nothing is under way, in their order.
+    The operations are joins, syncs and leaves of a group in which nothing is under way, in their order.
     """
     joins = [each for each in operations if each.api == "JoinGroup"]
     for place in reversed(range(len(operations))):
@@ -132,10 +124,7 @@ def last_group(operations: Sequence[Exchange]) -> SeedGroup | None:
 def offsets_after(operation: Exchange, group_id: str, names: Mapping[str, str]) -> tuple[SeedOffset, ...]:
     """Return the offsets that an answer shows to exist: those that were committed, or fetched.
 
-    Args:
-        operation: a commit, or a fetch.
-        group_id: the group.
-        names: of topics, by their ids.
+    `names` are those of topics, by their ids.
     """
     if operation.answer is None:
         return ()
@@ -223,13 +212,7 @@ def _member(
 def first_offsets(
     operations: Iterable[Exchange], group_id: str, names: Mapping[str, str]
 ) -> tuple[SeedOffset, ...]:
-    """Return the offsets that existed before the operations: those that were fetched before any write.
-
-    Args:
-        operations: those of a group.
-        group_id: the group.
-        names: of topics, by their ids.
-    """
+    """Return the offsets that existed before the operations: those that were fetched before any write."""
     found: dict[TopicPartition, SeedOffset | None] = {}
     for partition, fetched in _offsets_named(operations, group_id, names):
         found.setdefault(partition, fetched)
@@ -297,12 +280,6 @@ def carried(
 
     A rebalance under way is lost. It is unknown whether the log has the effect of a sync, a leave, a
     deletion, a heartbeat with an epoch or a static member's join that was under way.
-
-    Args:
-        seed: what the log contained before.
-        operations: those that were under way when the old coordinator ended.
-        at_ms: when it ended.
-        names: of topics, by their ids.
     """
     offsets = {(each.topic, each.partition): each for each in seed.offsets}
     undecided: set[TopicPartition] = set()

@@ -14,6 +14,7 @@ from harness.invariants.exchange import (
     OF_TRANSACTIONS,
     Exchange,
     Fields,
+    instance_of,
     text,
 )
 from harness.replay.history import members_of
@@ -86,11 +87,7 @@ def strays_of(operations: Sequence[Exchange], group_id: str) -> dict[str, tuple[
 
 def _name_of(join: Exchange) -> str:
     """Return the instance id or else the client id of a member."""
-    return _instance_of(join.request) or join.actor or ""
-
-
-def _instance_of(member: Fields) -> str:
-    return text(member, "group_instance_id") or text(member, "instance_id")
+    return instance_of(join.request) or join.actor or ""
 
 
 def _begins_with(member: Fields, name: str) -> bool:
@@ -103,7 +100,7 @@ def _owner_of(member: Fields, owners: Collection[str], *, begin_so: bool) -> str
     A leader's list contains no client ids. There, the beginning of an id tells if those of this coordinator
     begin with one; else it must be the only one that there is.
     """
-    said = _instance_of(member) or text(member, "client_id")
+    said = instance_of(member) or text(member, "client_id")
     if said:
         return said if said in owners else None
     if begin_so:
@@ -112,19 +109,12 @@ def _owner_of(member: Fields, owners: Collection[str], *, begin_so: bool) -> str
 
 
 def breaks_of(
-    operations: Sequence[Exchange],
-    closed: Sequence[tuple[float, str]],
-    refused: Sequence[tuple[float, str]],
+    operations: Sequence[Exchange], closed: Sequence[tuple[float, str]], refused: Sequence[tuple[float, str]]
 ) -> list[float]:
     """Return when the coordinator may have ended.
 
     An answer says so, or the broker closes one of the group's connections. If no connection of the group goes
     on meanwhile, the broker may also refuse others; of the refusals between two answers the first counts.
-
-    Args:
-        operations: the group's.
-        closed: when the broker closed which connection.
-        refused: when it closed which before a request came.
     """
     # When the first request came on each connection, and when the last one was answered.
     spans: dict[str, tuple[float, float]] = {}
@@ -150,11 +140,6 @@ def back_ms(operations: Sequence[Exchange], closed: Sequence[tuple[float, str]],
     """Return when the next coordinator may have loaded at the earliest, after one ended.
 
     A broker that refuses connections has not started again. Members' sessions begin when it has loaded them.
-
-    Args:
-        operations: the group's.
-        closed: when the broker closed or refused which connection.
-        gone_ms: when the coordinator ended.
     """
     later = (each for each in operations if each.asked_ms > gone_ms and each.answer is not None)
     first = min(later, key=lambda each: each.asked_ms, default=None)
@@ -270,13 +255,8 @@ def maybe_while_loading(
 ) -> tuple[frozenset[int], float | None]:
     """Return which heartbeats answered NONE may have come during a load, and since when it may still go on.
 
-    Args:
-        operations: of one coordinator, in the order in which they were sent.
-        group_id: the group whose load is in question.
-        since_ms: when the coordinator took over, if it may be loading.
-
-    Returns:
-        Their places, and when it took over; None if it has loaded.
+    The operations are of one coordinator, in the order in which they were sent. The time is that at which it
+    took over; None if it has loaded.
 
     Source: GroupCoordinator#doHeartbeat (3.9.2), GroupCoordinatorService#heartbeat (4.3.1).
     """

@@ -27,37 +27,13 @@ _AND_OTHERS: Final = "additional topics"
 _INTERNAL: Final = ("repartition_source_topics", "state_changelog_topics")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """The creation of a topic, or the addition of partitions."""
+@dataclass(slots=True, kw_only=True)
+class TopicChange(Exchange):
+    """The creation or growth of a topic, at an unknown time before it was seen: an exchange of no client."""
 
     name: str
     topic_id: str | None
     num_partitions: int
-    after_ms: float
-    before_ms: float
-
-
-@dataclass(slots=True, kw_only=True)
-class TopicChange(Exchange):
-    """The creation or growth of a topic, at an unknown time before it was seen."""
-
-    change: Change
-
-
-def topic_change(change: Change) -> TopicChange:
-    """Return a change of a topic as an exchange without a client."""
-    return TopicChange(
-        change=change,
-        api="",
-        api_version=0,
-        actor=None,
-        request={},
-        answer={},
-        asked_ms=change.after_ms,
-        free_ms=change.after_ms,
-        answered_ms=change.before_ms,
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +104,7 @@ class TopicsSeen:
             if looks[0].num_partitions and name not in self._missed
         }
 
-    def changes(self) -> Iterator[Change]:
+    def changes(self) -> Iterator[TopicChange]:
         """Yield the changes between two looks. A look that shows less than an earlier one is stale."""
         for name, looks in self._looks.items():
             missed = self._missed.get(name)
@@ -138,12 +114,18 @@ class TopicsSeen:
                     since_ms, until_ms = before.asked_ms, after.answered_ms
                     if missed is not None and not before.num_partitions:
                         since_ms, until_ms = missed.asked_ms, max(until_ms, missed.answered_ms)
-                    yield Change(
+                    yield TopicChange(
+                        api="",
+                        api_version=0,
+                        actor=None,
+                        request={},
+                        answer={},
                         name=name,
                         topic_id=next((look.topic_id for look in growing[index:] if look.topic_id), None),
                         num_partitions=after.num_partitions,
-                        after_ms=since_ms,
-                        before_ms=until_ms + SPREADS_MS,
+                        asked_ms=since_ms,
+                        free_ms=since_ms,
+                        answered_ms=until_ms + SPREADS_MS,
                     )
 
 

@@ -20,7 +20,7 @@ from harness.diff.expectations import SourcedEntry, apply_expectations
 from harness.diff.judge import TargetInfo
 from harness.diff.model import GOOD, Attempt, Judgement, compared_with
 from harness.invariants import AtFault, Violation
-from harness.invariants.stored import VIOLATIONS
+from harness.invariants.checker import VIOLATIONS
 from harness.results.replay_results import ReplayFinding, read_counts
 from harness.results.status import ENDED_COMPLETE, ExitCode, ResultStatus, exit_code, status_of, worst
 from harness.results.stored_data import ReportError, StoredData, read_lines, read_whole

@@ -18,8 +18,7 @@ import signal
 import socket
 import struct
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -65,11 +64,9 @@ class _End:
 class Connection:
     """A client's streams and those of a broker."""
 
-    def __init__(
-        self, client: Streams, dialogue: Dialogue, keep: Callable[[Kind, bytes | Closing], None]
-    ) -> None:
-        """Begin with the client alone; `keep` writes to the journal."""
-        self._dialogue, self._keep = dialogue, keep
+    def __init__(self, client: Streams, dialogue: Dialogue, journal: Journal, number: int) -> None:
+        """Begin with the client alone."""
+        self._dialogue, self._journal, self._number = dialogue, journal, number
         self._ends = [_End(Endpoint.CLIENT, *client, RequestStream(dialogue))]
         self._has_ended = False
         """Whether one end has ended, which is in the journal."""
@@ -127,24 +124,18 @@ class Connection:
         kind_left_out = Kind.REQUEST_BYTES_LEFT_OUT if is_client else Kind.RESPONSE_BYTES_LEFT_OUT
         for kept, count in source.stream.kept:
             if kept:
-                self._keep(kind, bytes(kept))
+                self._journal.keep(kind, self._number, bytes(kept))
             if count:
-                self._keep(kind_left_out, left_out(count))
+                self._journal.keep(kind_left_out, self._number, left_out(count))
         source.stream.kept.clear()
 
     def _note_end(self, side: Endpoint, how: str) -> None:
         if not self._has_ended:
             self._has_ended = True
-            self._keep(Kind.CLOSED, Closing(side=side, how=how))
+            self._journal.keep_record(Kind.CLOSED, self._number, Closing(side=side, how=how))
 
     def end(self, side: Endpoint, how: str, *, reset: bool) -> None:
-        """End the connection at both ends at once.
-
-        Args:
-            side: the side that caused it.
-            how: a description for people.
-            reset: whether the ends get a reset instead of an orderly close.
-        """
+        """End the connection at both ends at once, for a reason of one side, with a reset or in order."""
         if self._is_over:
             return
         for each in self._ends:
@@ -173,30 +164,22 @@ class Connection:
 _END_S: Final = 1.0
 
 
+@dataclass(slots=True)
 class Carrier:
     """All connections of a tap, in one event loop."""
 
-    def __init__(
-        self,
-        journal: Journal,
-        bootstrap: tuple[Address, ...],
-        listen: Address,
-        advertised: str,
-        guard: Guard | None = None,
-        security: Security | None = None,
-    ) -> None:
-        self._journal = journal
-        self._bootstrap = bootstrap
-        self._listen = listen
-        self._advertised = advertised
-        self._guard = guard
-        self._security = security
-        self._refused: dict[str, str] = {}
-        """The first request that was refused to the clients of each conversation."""
-        self._conversations: dict[str, Address] = {}
-        self._servers: list[asyncio.Task[asyncio.Server]] = []
-        self._connections: set[Connection] = set()
-        self._connected = 0
+    journal: Journal
+    bootstrap: tuple[Address, ...]
+    listen: Address
+    advertised: str
+    guard: Guard | None = None
+    security: Security | None = None
+    _refused: dict[str, str] = field(default_factory=dict)
+    """The first request that was refused to the clients of each conversation."""
+    _conversations: dict[str, Address] = field(default_factory=dict)
+    _servers: list[asyncio.Task[asyncio.Server]] = field(default_factory=list)
+    _connections: set[Connection] = field(default_factory=set)
+    _connected: int = 0
 
     async def run(self, link: socket.socket) -> None:
         """Carry bytes until the parent closes the link."""
@@ -215,19 +198,19 @@ class Carrier:
 
     def _conversation(self, name: str) -> dict[str, str]:
         if name not in self._conversations:
-            host, port = self._listen
+            host, port = self.listen
             conversation = ListenerGroup(
                 name=name,
-                bootstrap=self._bootstrap,
+                bootstrap=self.bootstrap,
                 host=host,
-                advertised=self._advertised,
+                advertised=self.advertised,
                 opened=self._accept_at,
             )
             try:
                 listener = conversation.listen(0 if self._conversations else port)
             except OSError as error:
-                return {"error": f"nobody can listen on {written(self._listen)}: {error.strerror or error}"}
-            self._conversations[name] = (self._advertised, listener.port)
+                return {"error": f"nobody can listen on {written(self.listen)}: {error.strerror or error}"}
+            self._conversations[name] = (self.advertised, listener.port)
         refused = {"refused": self._refused[name]} if name in self._refused else {}
         return {"address": written(self._conversations[name]), **refused}
 
@@ -240,7 +223,7 @@ class Carrier:
     async def _serve(
         self, listener: Listener, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        host, port = listener.next_address()
+        host, port = next(listener.addresses)
         if (why_not := why_no_address(host, port)) is not None:
             # A broker has advertised this address; only connections to it are refused.
             sys.stderr.write(f"{listener.broker}: {why_not}\n")
@@ -254,14 +237,14 @@ class Carrier:
             broker=listener.broker,
             address=written((host, port)),
         )
-        self._journal.keep_record(Kind.OPENED, number, opening)
+        self.journal.keep_record(Kind.OPENED, number, opening)
         dialogue = Dialogue(
             relocate=listener.conversation.relocate,
-            remark=partial(self._journal.keep_record, Kind.REMARK, number),
+            remark=partial(self.journal.keep_record, Kind.REMARK, number),
             conversation=name,
-            guard=self._guard,
+            guard=self.guard,
         )
-        connection = Connection((reader, writer), dialogue, partial(self._keep, number))
+        connection = Connection((reader, writer), dialogue, self.journal, number)
         self._connections.add(connection)
         try:
             if (broker := await self._reach(connection, host, port)) is not None:
@@ -271,17 +254,11 @@ class Carrier:
             if dialogue.refused is not None:
                 self._refused.setdefault(name, dialogue.refused)
 
-    def _keep(self, number: int, kind: Kind, content: bytes | Closing) -> None:
-        if isinstance(content, Closing):
-            self._journal.keep_record(kind, number, content)
-        else:
-            self._journal.keep(kind, number, content)
-
     async def _reach(self, connection: Connection, host: str, port: int) -> Streams | None:
         """Connect to a broker; the client is read only after that has succeeded."""
         try:
-            if self._security is not None:
-                return (await StreamConnection.open(host, port, security=self._security)).streams
+            if self.security is not None:
+                return (await StreamConnection.open(host, port, security=self.security)).streams
             async with asyncio.timeout(_PATIENCE_S):
                 return await asyncio.open_connection(host, port, limit=CHUNK_BYTES)
         except ConnectionLost as error:
@@ -309,22 +286,21 @@ def main(
         signal.signal(each, signal.SIG_IGN)
     _, files_max = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files_max, files_max))
+    security = None
+    if is_secured:
+        named = json_object(sys.stdin.read(), where="standard input")
+        security = security_of({name: str(value) for name, value in named.items()})
     carrier = Carrier(
         Journal(Path(journal), bootstrap),
         parse_addresses(bootstrap),
         parse_address(listen),
         advertised,
         Guard(namespace=Namespace(prefix), serves_clients=True) if prefix else None,
-        _security(sys.stdin.read()) if is_secured else None,
+        security,
     )
     # Imported modules stay for good, so the garbage collector need not scan them while bytes wait.
     gc.freeze()
     asyncio.run(carrier.run(socket.socket(fileno=int(link))))
-
-
-def _security(properties: str) -> Security:
-    named = json_object(properties, where="standard input")
-    return security_of({name: str(value) for name, value in named.items()})
 
 
 if __name__ == "__main__":

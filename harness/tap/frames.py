@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from struct import Struct
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar, cast
 
+from harness.invariants.exchange import Exchange, Waiting
 from harness.tap.framing import REQUEST_BYTES_MAX, RESPONSE_BYTES_MAX
+from harness.tap.journal import Endpoint
 from harness.wire.codec import Decoded, decode_request, decode_response
 from harness.wire.errors import WireError
 from harness.wire.schema import API_NAMES
@@ -14,12 +16,14 @@ from harness.wire.schema import API_NAMES
 _SIZE_BYTES: Final = 4
 _HEAD: Final = Struct(">hhi")
 """API key, version, correlation id."""
-_CORRELATION_ID: Final = slice(4, 8)
+ID_IN_REQUEST: Final = 4
+"""Where a request has its correlation id; a response begins with it."""
 _CLIENT_ID_SIZE: Final = slice(8, 10)
 _REQUEST_HEAD_BYTES: Final = 8
 _REMEMBERED_BYTES_MAX: Final = 512
 _NEGOTIATION: Final = "ApiVersions"
-_NO_CORRELATION_ID: Final = b"\0\0\0\0"
+_NO_ID: Final = bytes(4)
+Read = TypeVar("Read")
 
 
 class KeptFrame(NamedTuple):
@@ -30,21 +34,15 @@ class KeptFrame(NamedTuple):
     """How many of its bytes were not recorded."""
 
 
-def _everything(_: bytes) -> int:
-    return RESPONSE_BYTES_MAX
-
-
 @dataclass(slots=True)
 class FrameCutter:
     """Cuts one stream into frames, of which it keeps as many bytes as somebody reads."""
 
-    least: int
-    """The fewest bytes that a frame of this stream can have."""
-    most: int
-    """The most bytes that it can have."""
+    side: Endpoint
+    """The side that sends it."""
     head_bytes: int = 0
     """How many bytes of a frame decide how many are kept."""
-    kept_of: Callable[[bytes], int] = _everything
+    kept_of: Callable[[bytes], int] = lambda _: RESPONSE_BYTES_MAX
     """Returns how many bytes of a frame are kept, by its first bytes."""
     search: Callable[[bytes], tuple[int, bool]] | None = None
     """Finds the next frame where bytes are missing: returns how many bytes cannot start one, and whether one
@@ -70,23 +68,30 @@ class FrameCutter:
     """How many bytes are there and belong to no whole frame."""
     gaps: dict[float, float] = field(default_factory=dict)
     """The times between which frames may be missing."""
+    least: int = field(init=False)
+    """The fewest bytes that a frame can have."""
+    most: int = field(init=False)
+    """The most bytes that it can have."""
+
+    def __post_init__(self) -> None:
+        """Set the limits of the stream's frames."""
+        is_request = self.side is Endpoint.CLIENT
+        self.least = _REQUEST_HEAD_BYTES if is_request else _SIZE_BYTES
+        self.most = REQUEST_BYTES_MAX if is_request else RESPONSE_BYTES_MAX
 
     def take(
         self, data: bytes, *, at_ms: float = 0.0, lost: int = 0, left_out: int = 0
     ) -> Iterator[KeptFrame]:
         """Process the next bytes; yield the frames that are now complete.
 
-        Args:
-            data: the bytes.
-            at_ms: when they came.
-            lost: how many bytes before the data are missing.
-            left_out: how many bytes before the data the recorder left out of the current frame.
+        Before them, `lost` bytes are missing, and the recorder left out others of the current frame.
         """
         if self.announced is not None:
             return
-        if not (lost or left_out or self.buffer) and self.is_found and self._is_frame(data):
+        size, is_next = len(data) - _SIZE_BYTES, self.is_found and not (lost or left_out or self.buffer)
+        if is_next and self.least <= size <= self.most and size == int.from_bytes(data[:_SIZE_BYTES], "big"):
+            # A piece that is exactly one frame, as most are, need not be put together.
             self.last_ms = at_ms
-            size = len(data) - _SIZE_BYTES
             kept = min(size, self.kept_of(data[_SIZE_BYTES : _SIZE_BYTES + self.head_bytes]))
             yield KeptFrame(data[_SIZE_BYTES : _SIZE_BYTES + kept], size - kept)
             return
@@ -113,11 +118,6 @@ class FrameCutter:
         """Count the bytes of an incomplete frame as skipped, unless only its unneeded rest is missing."""
         if not self.to_skip:
             self._skip(len(self.buffer))
-
-    def _is_frame(self, data: bytes) -> bool:
-        """Return whether a piece is exactly one frame, as most are. Such a piece need not be put together."""
-        size = len(data) - _SIZE_BYTES
-        return self.least <= size <= self.most and size == int.from_bytes(data[:_SIZE_BYTES], "big")
 
     def _whole_frames(self, at_ms: float) -> Iterator[KeptFrame]:
         while self.is_found or self._found(at_ms):
@@ -189,16 +189,6 @@ class FrameCutter:
         return is_begin
 
 
-def request_cutter(**reading: Any) -> FrameCutter:  # noqa: ANN401 - they are the fields of a `FrameCutter`
-    """Return a cutter for a client's requests."""
-    return FrameCutter(least=_REQUEST_HEAD_BYTES, most=REQUEST_BYTES_MAX, **reading)
-
-
-def response_cutter(**reading: Any) -> FrameCutter:  # noqa: ANN401 - likewise
-    """Return a cutter for a broker's responses."""
-    return FrameCutter(least=_SIZE_BYTES, most=RESPONSE_BYTES_MAX, **reading)
-
-
 class RequestHead(NamedTuple):
     """The fields that every request begins with."""
 
@@ -224,6 +214,40 @@ def request_head(payload: bytes) -> RequestHead:
     )
 
 
+@dataclass(slots=True, kw_only=True)
+class Line:
+    """One connection: its streams are cut into frames, and its requests are paired with their answers."""
+
+    cutters: dict[Endpoint, FrameCutter] = field(
+        default_factory=lambda: {each: FrameCutter(each) for each in (Endpoint.CLIENT, Endpoint.BROKER)}
+    )
+    waiting: Waiting = field(default_factory=Waiting)
+    client_id: str | None = None
+    """The last one that a request had."""
+    asked_count: int = 0
+
+    def ask(self, frame: KeptFrame, at_ms: float) -> Exchange:
+        """Return the exchange that a request begins."""
+        head = request_head(frame.payload)
+        self.client_id = head.client_id or self.client_id
+        exchange = Exchange(
+            api=head.api or "",
+            api_version=head.version,
+            actor=self.client_id,
+            request={},
+            asked_ms=at_ms,
+            asked_at=self.asked_count,
+        )
+        self.asked_count += 1
+        self.waiting.ask(exchange, head.correlation_id)
+        return exchange
+
+    def answer(self, frame: KeptFrame, at_ms: float) -> Exchange | None:
+        """Return the exchange that an answer completes; None if no request awaits it."""
+        correlation_id = int.from_bytes(frame.payload[:_SIZE_BYTES], "big", signed=True)
+        return self.waiting.answer(correlation_id, at_ms=at_ms, at=self.asked_count)
+
+
 def read_request(api: str, version: int, frame: KeptFrame) -> Decoded:
     """Decode a whole request.
 
@@ -232,11 +256,7 @@ def read_request(api: str, version: int, frame: KeptFrame) -> Decoded:
     """
     if not api:
         raise WireError(f"no API is known by the key {_HEAD.unpack_from(frame.payload)[0]}")
-    payload = _whole(frame)
-    if len(payload) > _REMEMBERED_BYTES_MAX:
-        return decode_request(api, version, payload)
-    anonymous = payload[: _CORRELATION_ID.start] + _NO_CORRELATION_ID + payload[_CORRELATION_ID.stop :]
-    return _remembered_request(api, version, anonymous)
+    return read_once(decode_request, api, version, payload=_whole(frame), id_at=ID_IN_REQUEST)
 
 
 def read_response(api: str, version: int, frame: KeptFrame) -> Decoded:
@@ -249,18 +269,12 @@ def read_response(api: str, version: int, frame: KeptFrame) -> Decoded:
         raise WireError("no API is known by the key of its request")
     payload = _whole(frame)
     try:
-        return _read_response(api, version, payload)
+        return read_once(decode_response, api, version, payload=payload, id_at=0)
     except WireError:
         if api != _NEGOTIATION or version == 0:
             raise
         # A broker answers a version that it does not support with a response of version 0. Source: KIP-511.
-        return _read_response(api, 0, payload)
-
-
-def _read_response(api: str, version: int, payload: bytes) -> Decoded:
-    if len(payload) > _REMEMBERED_BYTES_MAX:
-        return decode_response(api, version, payload)
-    return _remembered_response(api, version, _NO_CORRELATION_ID + payload[_SIZE_BYTES:])
+        return read_once(decode_response, api, 0, payload=payload, id_at=0)
 
 
 def _whole(frame: KeptFrame) -> bytes:
@@ -270,12 +284,17 @@ def _whole(frame: KeptFrame) -> bytes:
     return frame.payload
 
 
-# Heartbeats and empty fetches repeat with the same bytes.
-@lru_cache(maxsize=4096)
-def _remembered_request(api: str, version: int, payload: bytes) -> Decoded:
-    return decode_request(api, version, payload)
+def read_once(read: Callable[..., Read], *how: object, payload: bytes, id_at: int) -> Read:
+    """Return what a function reads in a message; what it reads in small ones is remembered.
+
+    Heartbeats and empty fetches repeat the same bytes but for the correlation id, so that is zeroed.
+    """
+    if len(payload) > _REMEMBERED_BYTES_MAX:
+        return read(*how, payload)
+    anonymous = payload[:id_at] + _NO_ID + payload[id_at + _SIZE_BYTES :]
+    return cast("Read", _remembered(read, *how, anonymous))
 
 
-@lru_cache(maxsize=4096)
-def _remembered_response(api: str, version: int, payload: bytes) -> Decoded:
-    return decode_response(api, version, payload)
+@lru_cache(maxsize=16_384)
+def _remembered(read: Callable[..., object], *what: object) -> object:
+    return read(*what)

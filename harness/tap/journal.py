@@ -9,6 +9,7 @@ import json
 import os
 import struct
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -142,8 +143,27 @@ def read_journal(path: Path) -> Iterator[Entry]:
         TraceError: the file is missing, or is not a journal.
     """
     with open_journal(path) as file:
-        while (entry := next_entry(file, path)) is not None:
-            yield entry
+        yield from entries_in(file, path)
+
+
+def entries_in(file: BinaryIO, path: Path) -> Iterator[Entry]:
+    """Read the entries from a file's position on; it stays before the first one that is incomplete.
+
+    Raises:
+        TraceError: the bytes there are not an entry.
+    """
+    while len(head := file.read(_HEADER.size)) == _HEADER.size:
+        kind, connection, at_ns, size = _HEADER.unpack(head)
+        content = file.read(size)
+        if len(content) < size:
+            file.seek(-len(content), SEEK_CUR)
+            break
+        known = _KINDS.get(kind)
+        if known is None:
+            begin = file.tell() - len(head) - size
+            raise TraceError(f"{path}: damaged at byte {begin}: no entry is of kind {kind}")
+        yield Entry(kind=known, connection=connection, at_ms=at_ns / _NANOSECONDS_IN_MS, content=content)
+    file.seek(-len(head), SEEK_CUR)
 
 
 def refuse_torn(path: Path) -> None:
@@ -153,8 +173,7 @@ def refuse_torn(path: Path) -> None:
         TraceError: it does, or is missing, or is not a journal.
     """
     with open_journal(path) as file:
-        while next_entry(file, path) is not None:
-            pass
+        deque(entries_in(file, path), maxlen=0)
         begin, size = file.tell(), path.stat().st_size
         if begin < size:
             raise TraceError(f"{path}: cut short within the entry at byte {begin} of {size}")
@@ -174,28 +193,6 @@ def open_journal(path: Path) -> BinaryIO:
         file.close()
         raise TraceError(f"{path}: no journal of a tap")
     return file
-
-
-def next_entry(file: BinaryIO, path: Path) -> Entry | None:
-    """Read the next entry; return None without a complete one, and leave the file's position unchanged.
-
-    Raises:
-        TraceError: the bytes there are not an entry.
-    """
-    content = b""
-    head = file.read(_HEADER.size)
-    if len(head) == _HEADER.size:
-        kind, connection, at_ns, size = _HEADER.unpack(head)
-        content = file.read(size)
-        if len(content) == size:
-            known = _KINDS.get(kind)
-            if known is None:
-                begin = file.tell() - len(head) - size
-                raise TraceError(f"{path}: damaged at byte {begin}: no entry is of kind {kind}")
-            at_ms = at_ns / _NANOSECONDS_IN_MS
-            return Entry(kind=known, connection=connection, at_ms=at_ms, content=content)
-    file.seek(-len(head) - len(content), SEEK_CUR)
-    return None
 
 
 class Journal:

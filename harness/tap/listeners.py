@@ -3,8 +3,9 @@
 import contextlib
 import errno
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import Final, TypeAlias
 
 Address: TypeAlias = tuple[str, int]
@@ -23,20 +24,10 @@ class Listener:
     conversation: "ListenerGroup"
     broker: str
     """The broker's name for people: `bootstrap`, or `node 1`."""
-    addresses: tuple[Address, ...]
-    """The broker's addresses. Only a bootstrap has several; each connection gets the next."""
-    _turn: int = 0
-
-    @property
-    def port(self) -> int:
-        """The port to which clients connect."""
-        port: int = self.acceptor.getsockname()[1]
-        return port
-
-    def next_address(self) -> Address:
-        """Return the address for the next connection."""
-        self._turn += 1
-        return self.addresses[(self._turn - 1) % len(self.addresses)]
+    addresses: Iterator[Address]
+    """The broker's address for each further connection. Only a bootstrap has several, in turn."""
+    port: int
+    """The port to which clients connect."""
 
 
 @dataclass(slots=True)
@@ -76,7 +67,7 @@ class ListenerGroup:
             raise OSError(errno.EMFILE, f"more than {_BROKERS_MAX} brokers are advertised")
         acceptor = socket.create_server((self.host, port), family=family, backlog=BACKLOG)
         acceptor.settimeout(0)
-        listener = Listener(acceptor=acceptor, conversation=self, broker=broker, addresses=addresses)
+        listener = Listener(acceptor, self, broker, cycle(addresses), acceptor.getsockname()[1])
         self.opened(listener)
         return listener
 

@@ -3,39 +3,20 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
-from harness.invariants.exchange import LOOKED_AT, Exchange, Waiting
+from harness.invariants.exchange import Exchange
 from harness.results.status import ENDED_INTERRUPTED
-from harness.tap.frames import (
-    FrameCutter,
-    KeptFrame,
-    read_request,
-    read_response,
-    request_cutter,
-    request_head,
-    response_cutter,
-)
-from harness.tap.journal import (
-    Closing,
-    Endpoint,
-    Entry,
-    Kind,
-    Opening,
-    Remark,
-    next_entry,
-    open_journal,
-    read_journal,
-    refuse_torn,
-)
+from harness.tap.frames import FrameCutter, KeptFrame, Line, read_request, read_response
+from harness.tap.journal import Closing, Endpoint, Entry, Kind, Opening, Remark, read_journal, refuse_torn
 from harness.trace.canonical import HAVE_CANONICAL_FORM, Canonicaliser, canonical_json, digest, fields_json
 from harness.trace.events import Event, EventKind, RunFooter
 from harness.trace.schema import TraceError, from_json, json_object
 from harness.wire.codec import Decoded
 from harness.wire.errors import WireError
 
-_CORRELATION_ID: Final = slice(0, 4)
+_ID_OF_REQUEST: Final = slice(4, 8)
+_ID_OF_RESPONSE: Final = slice(0, 4)
 _UNREAD_BYTES_SHOWN: Final = 1024
 _NO_STEP: Final = -1
 
@@ -50,40 +31,29 @@ def events_of_journal(path: Path, *, run_id: str, target: str) -> Iterator[Event
 
 
 @dataclass(slots=True)
-class _Tapped:
+class _Tapped(Line):
     """A connection, as far as its journal has been read."""
 
     number: int
     opening: Opening
-    requests: FrameCutter = field(default_factory=request_cutter)
-    responses: FrameCutter = field(default_factory=response_cutter)
-    waiting: Waiting = field(default_factory=Waiting)
-    asked_count: int = 0
     remarks: dict[tuple[str, int | None], str] = field(default_factory=dict)
-    client_id: str | None = None
 
     @property
     def name(self) -> str:
         return f"{self.number} {self.opening.broker}"
 
 
+@dataclass(slots=True, kw_only=True)
 class TraceReader:
     """Converts entries to events, each as soon as its last byte has been read."""
 
-    def __init__(self, *, run_id: str, target: str, only: frozenset[str] | None = None) -> None:
-        """Begin with the first entry.
-
-        Args:
-            run_id: the id of the run that the events belong to.
-            target: the name of the target that was tapped.
-            only: APIs whose fields are decoded, without canonical forms; None for everything.
-        """
-        self._only = only
-        self._run_id = run_id
-        self._target = target
-        self._open: dict[int, _Tapped] = {}
-        self._sequences: dict[str, int] = {}
-        self._canonicalisers: dict[str, Canonicaliser] = {}
+    run_id: str
+    target: str
+    only: frozenset[str] | None = None
+    """APIs whose fields are decoded, without canonical forms; None for everything."""
+    _open: dict[int, _Tapped] = field(default_factory=dict)
+    _sequences: dict[str, int] = field(default_factory=dict)
+    _canonicalisers: dict[str, Canonicaliser] = field(default_factory=dict)
 
     def events(self, entries: Iterable[Entry]) -> Iterator[Event]:
         """Yield the events of entries that follow those read before."""
@@ -99,11 +69,8 @@ class TraceReader:
     def _events_of(self, tapped: _Tapped, entry: Entry) -> Iterator[Event]:
         if (piece := entry.piece) is not None:
             side, data, left_out = piece
-            is_client = side is Endpoint.CLIENT
-            cutter, read = (
-                (tapped.requests if is_client else tapped.responses),
-                self._request if is_client else self._response,
-            )
+            cutter = tapped.cutters[side]
+            read = self._request if side is Endpoint.CLIENT else self._response
             for frame in cutter.take(data, left_out=left_out):
                 yield read(tapped, entry.at_ms, frame)
             if cutter.announced is not None:
@@ -114,33 +81,23 @@ class TraceReader:
             tapped.remarks[remarked.side, remarked.correlation_id] = remarked.text
         elif entry.kind is Kind.CLOSED:
             closing = from_json(Closing, entry.content, where="a journal")
-            for side, cutter in ((Endpoint.CLIENT, tapped.requests), (Endpoint.BROKER, tapped.responses)):
+            for side, cutter in tapped.cutters.items():
                 what = f"from the {side}: {len(cutter.buffer)} bytes of a frame that is not whole"
                 yield from self._unread(tapped, entry.at_ms, cutter, what)
             kind = EventKind.DISCONNECTED if closing.side == Endpoint.CLIENT else EventKind.CLOSED
             yield self._event(tapped, entry.at_ms, kind, notes=(f"by the {closing.side}: {closing.how}",))
 
     def _request(self, tapped: _Tapped, at_ms: float, frame: KeptFrame) -> Event:
-        head = request_head(frame.payload)
-        tapped.client_id = head.client_id or tapped.client_id
-        exchange = Exchange(
-            api=head.api or "",
-            api_version=head.version,
-            actor=tapped.client_id,
-            request={},
-            asked_ms=at_ms,
-            asked_at=tapped.asked_count,
-        )
-        tapped.asked_count += 1
-        tapped.waiting.ask(exchange, head.correlation_id)
+        exchange = tapped.ask(frame, at_ms)
+        correlation_id = int.from_bytes(frame.payload[_ID_OF_REQUEST], "big", signed=True)
         decoded, fault = self._attempted(read_request, exchange, frame)
-        remark = tapped.remarks.pop((Endpoint.CLIENT, head.correlation_id), None)
-        found = exchange, head.correlation_id, frame.payload, decoded
+        remark = tapped.remarks.pop((Endpoint.CLIENT, correlation_id), None)
+        found = exchange, correlation_id, frame.payload, decoded
         return self._event(tapped, at_ms, EventKind.REQUEST, *found, notes=(remark, fault))
 
     def _response(self, tapped: _Tapped, at_ms: float, frame: KeptFrame) -> Event:
-        correlation_id = int.from_bytes(frame.payload[_CORRELATION_ID], "big", signed=True)
-        exchange = tapped.waiting.answer(correlation_id, at_ms=at_ms, at=tapped.asked_count)
+        correlation_id = int.from_bytes(frame.payload[_ID_OF_RESPONSE], "big", signed=True)
+        exchange = tapped.answer(frame, at_ms)
         if exchange is None:
             return self._event(tapped, at_ms, EventKind.UNSOLICITED, None, correlation_id, frame.payload)
         decoded, fault = self._attempted(read_response, exchange, frame)
@@ -161,7 +118,7 @@ class TraceReader:
     def _attempted(
         self, read: Callable[[str, int, KeptFrame], Decoded], exchange: Exchange, frame: KeptFrame
     ) -> tuple[Decoded | None, str | None]:
-        if self._only is not None and exchange.api not in self._only:
+        if self.only is not None and exchange.api not in self.only:
             return None, None
         try:
             return read(exchange.api, exchange.api_version, frame), None
@@ -189,8 +146,8 @@ class TraceReader:
             elapsed_ms = round(exchange.answered_ms - exchange.asked_ms, 3)
         canonical = None if decoded is None else self._canonical(tapped, kind, api, decoded)
         return Event(
-            run_id=self._run_id,
-            target=self._target,
+            run_id=self.run_id,
+            target=self.target,
             scenario_id=scenario_id,
             sequence=sequence,
             step=_NO_STEP,
@@ -212,7 +169,7 @@ class TraceReader:
         )
 
     def _canonical(self, tapped: _Tapped, kind: EventKind, api: str | None, decoded: Decoded) -> str | None:
-        if self._only is not None or api not in HAVE_CANONICAL_FORM:
+        if self.only is not None or api not in HAVE_CANONICAL_FORM:
             return None
         name = tapped.opening.conversation
         canonicaliser = self._canonicalisers.setdefault(name, Canonicaliser(groups={}))
@@ -224,46 +181,8 @@ class TraceReader:
         return canonical_json(canonicaliser.canonical(actor=actor, api=api, fields=fields))
 
 
-_ENTRIES_AT_ONCE: Final = 20_000
-"""After so many entries, control returns to the caller before more are read."""
-
-
-class Follower:
-    """Reads a journal from where it left off; it decodes only the fields that invariants need."""
-
-    def __init__(self, path: Path, *, run_id: str, target: str) -> None:
-        self._path = path
-        self._file = open_journal(path)
-        self._reader = TraceReader(run_id=run_id, target=target, only=LOOKED_AT)
-
-    def events(self) -> Iterator[Event]:
-        """Yield the events that were recorded since the last call."""
-        return self._reader.events(self._entries())
-
-    def _entries(self) -> Iterator[Entry]:
-        for _ in range(_ENTRIES_AT_ONCE):
-            entry = next_entry(self._file, self._path)
-            if entry is None:
-                return
-            yield entry
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._file.close()
-
-
 def refuse_cut_short(journal: Path, run: Path, target: str, footer: RunFooter | None) -> None:
-    """Refuse a journal that has lost its end, unless the run's footer records that.
-
-    Args:
-        journal: the journal of one target.
-        run: the folder of the run, for the message.
-        target: the target's name.
-        footer: the footer of the run; None if the tap was killed.
+    """Refuse a journal that has lost its end, unless the run's footer records that; a killed tap wrote none.
 
     Raises:
         TraceError: the journal is missing, or lacks entries.

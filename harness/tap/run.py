@@ -1,6 +1,7 @@
 """A tapped target with its run folder: started, watched, ended, and decoded into the files of a run."""
 
 import asyncio
+import contextlib
 import dataclasses
 import json
 import platform
@@ -8,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -15,19 +17,20 @@ from harness import __version__
 from harness.capacity import machine
 from harness.invariants import Violation
 from harness.invariants.blame import Refusal
-from harness.invariants.stored import checker_for, keep
+from harness.invariants.checker import VIOLATIONS, checker_for
+from harness.invariants.exchange import LOOKED_AT
 from harness.results.status import ENDED_COMPLETE
 from harness.runner.recorder import header_of
-from harness.tap.journal import JOURNAL
+from harness.tap.journal import JOURNAL, entries_in, open_journal
 from harness.tap.listeners import parse_address
-from harness.tap.reading import Follower, events_of_journal, refuse_cut_short
+from harness.tap.reading import TraceReader, events_of_journal, refuse_cut_short
 from harness.tap.tap import Tap, TapError
 from harness.targets.base.ending import to_its_end
 from harness.targets.base.interface import Broker, Target, TargetError
 from harness.targets.base.nonsense import blaming_target
 from harness.targets.secured.security import PLAINTEXT
 from harness.trace.events import TARGET_LOST, EventKind, RunFooter, RunHeader, RunKind
-from harness.trace.files import EventWriter, RunFolder
+from harness.trace.files import EventWriter, RunFolder, write_records
 from harness.trace.formats import FORMAT_VERSION
 from harness.trace.schema import TraceError
 
@@ -36,6 +39,8 @@ Tell: TypeAlias = Callable[[str], None]
 
 _LOOK_S: Final = 0.2
 """The time between two checks for failures and for new entries in the journal."""
+_ENTRIES_AT_ONCE: Final = 20_000
+"""How many entries are checked before the next look for failures."""
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _DECODED_LATER: Final = "interrupted: decoded later"
 
@@ -71,11 +76,7 @@ async def tap_target(
 ) -> TappedRun:
     """Start a target, tap it until it is to stop, and decode the journal.
 
-    Args:
-        plan: what to tap.
-        stop: ends the tap in an orderly way when it is set.
-        tell: called with progress.
-        began: called when the target has started, and the tap can end in an orderly way.
+    `began` is called when the target has started, and the tap can end in an orderly way.
 
     Raises:
         TargetError: the target cannot be started, or has no address.
@@ -112,11 +113,15 @@ async def _tap(plan: TapPlan, folder: RunFolder, broker: Broker, stop: asyncio.E
     with Tap(bootstrap, directory, listen=plan.listen, advertise=plan.advertise, is_secured=secured) as tap:
         tell(f"tapping {plan.target.spec}: clients find it at {tap.bootstrap_servers}")
         checker = checker_for(folder.read_headers(name)) if plan.checks else None
-        with Follower(tap.journal, run_id=plan.run_id, target=name) as follower:
+        reader = TraceReader(run_id=plan.run_id, target=name, only=LOOKED_AT)
+        with open_journal(tap.journal) as file:
             while not stop.is_set():
-                await _rest(stop)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_LOOK_S):
+                        await stop.wait()
                 if checker is not None:
-                    for event in await asyncio.to_thread(lambda: list(follower.events())):
+                    entries = islice(entries_in(file, tap.journal), _ENTRIES_AT_ONCE)
+                    for event in await asyncio.to_thread(list, reader.events(entries)):
                         for violation in checker.feed(event):
                             tell(reported(violation))
                 if (lost := tap.failure()) is not None:
@@ -140,14 +145,6 @@ def is_secured(plan: TapPlan, broker: Broker) -> bool:
             f"run: let it listen on 127.0.0.1, not on {plan.listen}"
         )
     return True
-
-
-async def _rest(stop: asyncio.Event) -> None:
-    try:
-        async with asyncio.timeout(_LOOK_S):
-            await stop.wait()
-    except TimeoutError:
-        pass
 
 
 def reported(violation: Violation) -> str:
@@ -205,7 +202,7 @@ def finish(folder: RunFolder, *, ended: str, drive_ms: float = 0.0) -> TappedRun
                 requests += event.kind == EventKind.REQUEST
                 conversations.add(event.scenario_id)
         refusals += checker.refusals
-    keep(folder, found)
+    write_records(folder.record / VIOLATIONS, found)
     folder.pack()
     footer = RunFooter(
         run_id=header.run_id,

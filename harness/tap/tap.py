@@ -140,19 +140,14 @@ class Tap:
         with self._lock:
             try:
                 self._link.sendall(json.dumps({"conversation": name}).encode() + b"\n")
-                answer = self._answer_about(name)
+                answer: dict[str, str] = json_object(self._line(), where="an answer")
+                while answer["conversation"] != name:  # A late answer to another question.
+                    answer = json_object(self._line(), where="an answer")
             except (OSError, ValueError) as error:
                 raise TapError(self.failure() or f"the tap does not answer: {error}") from error
         if "error" in answer:
             raise TapError(answer["error"])
         return answer
-
-    def _answer_about(self, name: str) -> Mapping[str, str]:
-        """Return the next answer about a conversation; skip late answers to other questions."""
-        while True:
-            answer: dict[str, str] = json_object(self._line(), where="an answer")
-            if answer["conversation"] == name:
-                return answer
 
     def _line(self) -> bytes:
         while b"\n" not in self._unread:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.invariants.stored import VIOLATIONS
+from harness.invariants.checker import VIOLATIONS
 from harness.races.tests.test_rounds import stored
 from harness.results.status import ExitCode
 from harness.scenario.errors import ScenarioError

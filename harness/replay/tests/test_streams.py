@@ -166,7 +166,7 @@ def test_a_coordinator_may_learn_of_internal_topics_later_than_clients() -> None
 
     (change,) = seen.changes()
     assert seen.at_first() == {}
-    assert (change.after_ms, change.before_ms) == (3_000.0, 3_010.0 + SPREADS_MS)
+    assert (change.asked_ms, change.answered_ms) == (3_000.0, 3_010.0 + SPREADS_MS)
 
 
 def test_what_is_missing_once_tasks_were_given_says_nothing_of_topics() -> None:

@@ -87,4 +87,4 @@ def test_a_topic_has_the_id_that_an_answer_shows_after_it_was_made() -> None:
 
     (change,) = seen.changes()
 
-    assert (change.num_partitions, change.topic_id, change.before_ms) == (2, "an id", 2.0 + SPREADS_MS)
+    assert (change.num_partitions, change.topic_id, change.answered_ms) == (2, "an id", 2.0 + SPREADS_MS)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.invariants import AtFault, Violation
-from harness.invariants.stored import VIOLATIONS
+from harness.invariants.checker import VIOLATIONS
 from harness.report.model.conversation import (
     NO_ERROR,
     error_codes,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.invariants import AtFault, Invariant, Violation
-from harness.invariants.stored import VIOLATIONS
+from harness.invariants.checker import VIOLATIONS
 from harness.report.model.conversation import error_codes, heard
 from harness.report.site.tap_page import tap_site
 from harness.results.status import ExitCode
