@@ -219,20 +219,16 @@ def gaps_of(operations: Sequence[Exchange], gaps: Iterable[Gap]) -> list[Gap]:
     """
     all_of_them = {each.connection for each in operations}
     of_members = {each.connection for each in operations if each.api in MEMBERSHIP}
-    return [
-        _settled(each, operations)
-        for each in gaps
-        if each.connection in (of_members if each.is_before else all_of_them)
-    ]
-
-
-def _settled(gap: Gap, operations: Iterable[Exchange]) -> Gap:
-    answered = (
-        each.answered_ms
-        for each in operations
-        if each.answer is not None and each.asked_ms <= gap.until_ms < each.answered_ms
-    )
-    return replace(gap, until_ms=max((gap.until_ms, *answered)))
+    found: list[Gap] = []
+    for gap in gaps:
+        if gap.connection in (of_members if gap.is_before else all_of_them):
+            answered = (
+                each.answered_ms
+                for each in operations
+                if each.answer is not None and each.asked_ms <= gap.until_ms < each.answered_ms
+            )
+            found.append(replace(gap, until_ms=max((gap.until_ms, *answered))))
+    return found
 
 
 def with_begun(

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from harness.invariants.exchange import NO_ERROR, Exchange, Fields, items, number, text
 
@@ -36,13 +36,12 @@ class TopicChange(Exchange):
     num_partitions: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Look:
-    num_partitions: int
-    """0 if the topic does not exist."""
-    topic_id: str | None
+class _Look(NamedTuple):
     asked_ms: float
     answered_ms: float
+    num_partitions: int = 0
+    """0 if the topic does not exist."""
+    topic_id: str | None = None
 
 
 @dataclass(slots=True)
@@ -65,14 +64,12 @@ class TopicsSeen:
         if not name or error not in (NO_ERROR, _MISSING):
             return
         if api == "CreateTopics" and error == NO_ERROR:
-            self._looks[name].append(_absent(asked_ms, asked_ms))
+            self._looks[name].append(_Look(asked_ms, asked_ms))
         if error == NO_ERROR and count <= 0:
             self._without_size.add(name)
             return
         count = count if error == NO_ERROR else 0
-        self._looks[name].append(
-            _Look(num_partitions=count, topic_id=topic_id, asked_ms=asked_ms, answered_ms=answered_ms)
-        )
+        self._looks[name].append(_Look(asked_ms, answered_ms, count, topic_id))
 
     def see_missing(self, request: Fields, answer: Fields, asked_ms: float, answered_ms: float) -> None:
         """Record the internal topics that a streams group waits for, by a member's heartbeat."""
@@ -85,7 +82,7 @@ class TopicsSeen:
         named = set(_NAMES.findall(details))
         unseen = (each for each in internal if _AND_OTHERS in details and not self._is_there(each))
         for name in sorted({*(internal & named), *unseen}):
-            self._missed[name] = absent = _absent(asked_ms, answered_ms)
+            self._missed[name] = absent = _Look(asked_ms, answered_ms)
             self._looks[name].append(absent)
 
     def names(self) -> frozenset[str]:
@@ -135,10 +132,6 @@ def with_partitions(created: Fields, asked: Fields) -> Fields:
         return created
     assigned = len(list(items(asked, "assignments")))
     return {**created, "num_partitions": max(assigned, number(asked, "num_partitions"))}
-
-
-def _absent(asked_ms: float, answered_ms: float) -> _Look:
-    return _Look(num_partitions=0, topic_id=None, asked_ms=asked_ms, answered_ms=answered_ms)
 
 
 def _growing(looks: list[_Look]) -> Iterator[_Look]:

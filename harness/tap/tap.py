@@ -36,6 +36,8 @@ class Tap:
 
     Attributes:
         journal: the file with every byte, in chronological order; it stays complete if a process is killed.
+        bootstrap_servers: `HOST:PORT` for clients of the conversation `tap`.
+        pid: the id of the tap's process.
     """
 
     def __init__(
@@ -75,9 +77,10 @@ class Tap:
         self._unread = b""
         arguments = (bootstrap, listen, advertised, prefix, "secured" if is_secured else "")
         self._link, self._process = self._started(arguments, configured_properties() if is_secured else {})
+        self.pid = self._process.pid
         self._link.settimeout(_START_TIMEOUT_S)
         try:
-            self._bootstrap_servers = self.conversation(CONVERSATION)
+            self.bootstrap_servers = self.conversation(CONVERSATION)
         except TapError:
             self.stop()
             raise
@@ -85,11 +88,7 @@ class Tap:
     def _started(
         self, arguments: Iterable[str], security: Mapping[str, str]
     ) -> tuple[socket.socket, "subprocess.Popen[bytes]"]:
-        """Start the process, and send it the properties of secured connections, which nobody else can read.
-
-        Returns:
-            The link to it, and the process.
-        """
+        """Start the process, and send it the properties of secured connections, which nobody can read."""
         link, theirs = socket.socketpair()
         with theirs, self._log.open("wb") as log:
             command = [str(theirs.fileno()), str(self.journal.resolve()), *arguments]
@@ -106,16 +105,6 @@ class Tap:
         with process.stdin, contextlib.suppress(BrokenPipeError):  # a process that has ended is found later
             process.stdin.write(json.dumps(dict(security)).encode())
         return link, process
-
-    @property
-    def bootstrap_servers(self) -> str:
-        """`HOST:PORT` for clients of the conversation `tap`."""
-        return self._bootstrap_servers
-
-    @property
-    def pid(self) -> int:
-        """The id of the tap's process."""
-        return self._process.pid
 
     def conversation(self, name: str) -> str:
         """Open a separate conversation, and return the `HOST:PORT` for its clients.
