@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.diff.model import Difference, Judgement
-from harness.report.model.matrix import AREAS, Claims, claims_by_area
+from harness.report.model.matrix import AREAS, claims_by_area
 from harness.report.model.phrases import in_markdown
 from harness.results.status import ExitCode
 from harness.trace.files import RunFolder, read_records
@@ -148,7 +148,7 @@ def _page(found: Mapping[str, Sequence[Judgement]], causes: Mapping[str, Mapping
     yield f"| area | {' | '.join(_linked(name, causes[name]) for name in found)} |"
     yield f"| --- |{' --: |' * len(found)}"
     for area in AREAS:
-        cells = " | ".join(_cell(claims[name].get(area)) for name in found)
+        cells = " | ".join(claims[name].get(area, "") for name in found)
         yield f"| {area} | {cells} |"
     for name in found:
         if causes[name]:
@@ -157,10 +157,6 @@ def _page(found: Mapping[str, Sequence[Judgement]], causes: Mapping[str, Mapping
 
 def _linked(name: str, causes: Mapping[str, int]) -> str:
     return f"[{name}](#{name.replace(' ', '-').replace('.', '')})" if causes else name
-
-
-def _cell(claims: Claims | None) -> str:
-    return "" if claims is None else str(claims)
 
 
 def _chapter(name: str, causes: Mapping[str, int]) -> Iterator[str]:

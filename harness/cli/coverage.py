@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from harness.report.model.coverage import (
-    STATUS_GLYPHS,
+    STATUS_MARKS,
     ClauseLine,
     Coverage,
     coverage_to_json,
@@ -71,4 +71,4 @@ def _lines(coverage: Coverage) -> Iterator[str]:
 
 def _standings(due: list[ClauseLine], target: str) -> str:
     counts = Counter(line.standings[target] for line in due if target in line.standings)
-    return " ".join(f"{counts[status]}{STATUS_GLYPHS[status]}" for status in ClauseStatus if counts[status])
+    return " ".join(f"{counts[status]}{STATUS_MARKS[status][0]}" for status in ClauseStatus if counts[status])

@@ -17,7 +17,6 @@ from harness.diff.model import Difference
 from harness.tables import Table, read_table
 from harness.trace.canonical import is_prose
 from harness.trace.events import EventKind
-from harness.trace.schema import TraceError, parsed_json
 from harness.verdict import DifferenceClass
 
 _INDEX: Final = re.compile(r"\[\w*\]")
@@ -59,7 +58,7 @@ class Contrast:
     def errors(self) -> tuple[str, str] | None:
         """The first error code that changed, before and after; None if no error code changed."""
         found = next((each for each in self.fields if _name(each.path) == _ERROR), None)
-        return None if found is None else (_text(found.before), _text(found.after))
+        return None if found is None else (found.before.strip('"'), found.after.strip('"'))
 
 
 _UNREADABLE: Final = (
@@ -79,9 +78,10 @@ def consequence(contrast: Contrast) -> str:
         return _of_kinds(contrast)
     if contrast.errors is not None:
         return _of_errors(contrast.api, *contrast.errors)
-    known = next((text for each in contrast.fields if (text := _of_field(contrast.api, each.path))), None)
-    if known is not None:
-        return known
+    known = _known(contrast.api).fields
+    for each in contrast.fields:
+        if listed := _listed(contrast.api, each.path):
+            return known[listed]
     names = ", ".join(dict.fromkeys(_name(each.path) for each in contrast.fields))
     return f"Programs that read {names or 'the answer'} see something else."
 
@@ -157,11 +157,6 @@ def _of_errors(api: str, was: str, became: str) -> str:
     return f"On {was} a client {before}; on {became} it {after}."
 
 
-def _of_field(api: str, path: str) -> str | None:
-    """Return the text for a field, if it has one."""
-    return _known(api).fields.get(_listed(api, path))
-
-
 def _listed(api: str, path: str) -> str:
     """Return the name under which a field has a text, or else the innermost enclosing field that has one."""
     parts = _INDEX.sub("", path).split(".")
@@ -219,15 +214,6 @@ _DEVIATIONS: Final[Mapping[str, str]] = {
 def _name(path: str) -> str:
     """Return a field's own name."""
     return _INDEX.sub("", path).rpartition(".")[2]
-
-
-def _text(value: str) -> str:
-    """Return an error code without the quotation marks of JSON."""
-    try:
-        read = parsed_json(value, where="a value")
-    except TraceError:
-        return value
-    return read if isinstance(read, str) else value
 
 
 def deviation_source(name: str) -> str:

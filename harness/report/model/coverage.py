@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
 from harness.diff.model import Judgement
-from harness.report.model.phrases import GLYPHS
+from harness.report.model.phrases import GLYPHS, css_name
 from harness.report.model.run_data import AnsweredCode, Run
 from harness.results.stored_data import ReportError
 from harness.scenario.script import Script
@@ -17,24 +17,18 @@ from harness.trace.clause import DECIDING, Clause, ClauseStatus
 from harness.trace.schema import TraceError
 from harness.verdict import Outcome
 
-STATUS_GLYPHS: Final = {
-    ClauseStatus.DIFFERS: GLYPHS[Outcome.DIVERGES],
-    ClauseStatus.AGREED: GLYPHS[Outcome.CONFORMS],
-    ClauseStatus.UNCLEAR: GLYPHS[Outcome.INDETERMINATE],
-    ClauseStatus.NOT_APPLICABLE: GLYPHS[Outcome.NOT_APPLICABLE],
-    ClauseStatus.NOT_EXERCISED: "○",
-    ClauseStatus.EXCLUDED: "·",
+_OUTCOMES: Final = {
+    ClauseStatus.DIFFERS: Outcome.DIVERGES,
+    ClauseStatus.AGREED: Outcome.CONFORMS,
+    ClauseStatus.UNCLEAR: Outcome.INDETERMINATE,
+    ClauseStatus.NOT_APPLICABLE: Outcome.NOT_APPLICABLE,
 }
-"""One glyph for each status; a status that follows from an outcome has that outcome's glyph."""
-STATUS_STYLES: Final = {
-    ClauseStatus.DIFFERS: "diverges",
-    ClauseStatus.AGREED: "conforms",
-    ClauseStatus.UNCLEAR: "indeterminate",
-    ClauseStatus.NOT_APPLICABLE: "not-applicable",
-    ClauseStatus.NOT_EXERCISED: "lacking",
-    ClauseStatus.EXCLUDED: "excluded",
+STATUS_MARKS: Final = {
+    **{status: (GLYPHS[outcome], css_name(outcome)) for status, outcome in _OUTCOMES.items()},
+    ClauseStatus.NOT_EXERCISED: ("○", "lacking"),
+    ClauseStatus.EXCLUDED: ("·", "excluded"),
 }
-"""The class attribute of a status's mark."""
+"""One glyph for each status, with its class attribute; those of the outcome that a status follows from."""
 _RAN: Final = frozenset((ClauseStatus.AGREED, ClauseStatus.DIFFERS))
 HEAT_MAX: Final = 5
 """The highest class of a heat table's cell."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from typing import Final, NamedTuple, TypeAlias
 
 from harness.diff.judge import CLAIM_IS_TRUE
 from harness.diff.model import Judgement
@@ -22,17 +22,6 @@ AREAS: Final = tuple(_BEGINNINGS)
 OTHERS: Final = "others"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claims:
-    """How many scenarios' own claims are true, of those that were tried."""
-
-    true: int = 0
-    tried: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.true}/{self.tried}"
-
-
 def area_of(scenario_id: str) -> str:
     """Return the area that a scenario is about; scenarios of other suites are in one of their own."""
     fitting = [
@@ -44,25 +33,23 @@ def area_of(scenario_id: str) -> str:
     return max(fitting)[1] if fitting else OTHERS
 
 
-def claims_by_area(judgements: Iterable[Judgement]) -> Mapping[str, Claims]:
-    """Count claims by area, for the results of one target; areas in which nothing was tried are left out."""
-    found = dict.fromkeys((*AREAS, OTHERS), Claims())
+def claims_by_area(judgements: Iterable[Judgement]) -> Mapping[str, str]:
+    """Return how many claims are true of those that were tried, e.g. `3/4`, in each area where any was.
+
+    Args:
+        judgements: the results of one target.
+    """
+    true, tried = Counter[str](), Counter[str]()
     for each in judgements:
         if each.outcome in COMPARABLE:
             area = area_of(each.scenario_id)
-            is_true = each.outcome in RIGHT or CLAIM_IS_TRUE in each.reason
-            before = found[area]
-            found[area] = Claims(true=before.true + is_true, tried=before.tried + 1)
-    return {area: claims for area, claims in found.items() if claims.tried}
+            tried[area] += 1
+            true[area] += each.outcome in RIGHT or CLAIM_IS_TRUE in each.reason
+    return {area: f"{true[area]}/{tried[area]}" for area in (*AREAS, OTHERS) if tried[area]}
 
 
 _COLUMN_COUNT_MAX: Final = 8
 """The number of targets, including references, that fit on a screen."""
-_ALWAYS_SHOWN: Final = ("conforms", "not_applicable", "diverges", "unexpected")
-_TARGET_COUNTS: Final = (
-    *("conforms", "not_applicable", "lenient", "indeterminate", "diverges", "harness_error"),
-    *("unexpected", "stale", "flaky"),
-)
 _REASON_COUNT_MAX: Final = 40
 """The number of reasons for not being applicable that are listed."""
 
@@ -180,42 +167,28 @@ def shows_references(run: Run) -> bool:
     )
 
 
-def target_counts(run: Run) -> tuple[str, ...]:
-    """Return the names of the counts to show of targets: some always, others if they are not zero."""
-    return tuple(
-        name
-        for name in _TARGET_COUNTS
-        if name in _ALWAYS_SHOWN or any(getattr(summary, name) for summary in run.targets)
-    )
-
-
-KeyT = TypeVar("KeyT", bound=tuple[str, ...])
-Grid: TypeAlias = Sequence[tuple[Sequence[str], Sequence[str]]]
+Grid: TypeAlias = Sequence[tuple[str, Sequence[str]]]
 """Row headings, each with the texts of cells: a column for each target, judged targets first."""
-
-
-def _grid(run: Run, headings: Iterable[KeyT], texts: Mapping[tuple[KeyT, str], object]) -> Grid:
-    """Lay out texts and counts by heading and target; what is missing or zero stands empty."""
-    targets = [each.target for each in run.measured_first]
-    return [(key, [str(texts.get((key, target)) or "") for target in targets]) for key in headings]
 
 
 def area_grid(run: Run) -> Grid:
     """Return, by area of the protocol, how many claims are true of those that were tried."""
-    found = {
-        ((area,), summary.target): claims
-        for summary in run.targets
-        for area, claims in claims_by_area(e for e in run.judgements if e.target == summary.target).items()
-    }
-    tried = {area for area, _ in found}
-    return _grid(run, [(area,) for area in (*AREAS, OTHERS) if (area,) in tried], found)
+    claims = [
+        claims_by_area(each for each in run.judgements if each.target == summary.target)
+        for summary in run.measured_first
+    ]
+    tried = set().union(*claims)
+    return [(area, [of.get(area, "") for of in claims]) for area in (*AREAS, OTHERS) if area in tried]
 
 
 def reason_grid(run: Run) -> Grid:
     """Return why scenarios are not applicable, with the number of them, the most frequent reason first."""
     reasons = [each for each in run.judgements if each.outcome == Outcome.NOT_APPLICABLE]
-    totals = Counter((each.reason,) for each in reasons).most_common(_REASON_COUNT_MAX)
-    return _grid(run, [key for key, _ in totals], Counter(((e.reason,), e.target) for e in reasons))
+    counts = Counter((each.reason, each.target) for each in reasons)
+    return [
+        (reason, [str(counts[reason, each.target] or "") for each in run.measured_first])
+        for reason, _ in Counter(each.reason for each in reasons).most_common(_REASON_COUNT_MAX)
+    ]
 
 
 ABSENT: Final = "."

@@ -29,8 +29,6 @@ _WORDS: Final = {
 """The kinds of change, in the gate's terms, with the letters for them in the address."""
 _ORDER: Final = (*list(_WORDS.values())[:2], FLAKY, *list(_WORDS.values())[2:])
 """In the order in which pages show them."""
-_RUN_COUNT_MAX: Final = 12
-"""The number of runs whose changes a trend shows."""
 _LINE_COUNT_MAX: Final = 400
 """The number of results in one section; the table has all."""
 
@@ -113,9 +111,9 @@ class Regression:
     has_trend: bool
     """Whether there is any earlier run."""
     changed_count: int
-    """How many results changed: for a run, the most of any comparison; for a trend, the sum of all."""
-    has_baseline: bool = False
-    gated: Decision | None = None
+    """How many results changed: the most of any comparison."""
+    has_baseline: bool
+    gated: Decision | None
     """The gate's decision on the run, if there is one."""
 
     @property
@@ -135,8 +133,11 @@ class Regression:
         reported = {(each.target, each.scenario_id): _reported(run, each) for each in run.results}
         baselines = tuple(_against_baselines(run.directory, decision, reported))
         has_trend = len(history.runs) > 1
-        mine = _deltas(trend_dir)[run.header.run_id] if has_trend else ()
-        since = (_by_prior(mine, history, reported, "", "Since") or (_UNCHANGED,)) if has_trend else ()
+        since: Sequence[Comparison] = ()
+        if has_trend:
+            deltas = read_rows(trend_dir, "run_deltas", RunDelta)
+            mine = [each for each in deltas if each.run_id == run.header.run_id]
+            since = _by_prior(mine, history, reported) or (_UNCHANGED,)
         return cls(
             comparisons=(*baselines, *since),
             has_trend=has_trend,
@@ -145,69 +146,25 @@ class Regression:
             changed_count=max((each.count for each in (*baselines, *since)), default=0),
         )
 
-    @classmethod
-    def of_trend(cls, trend_dir: Path, history: History) -> Self:
-        """Return what each of the newest runs changed.
 
-        Raises:
-            ReportError: a table of the trend is damaged.
-        """
-        deltas = _deltas(trend_dir) if history.runs else {}
-        newest = [run for run in reversed(history.runs) if run.run_id in deltas][:_RUN_COUNT_MAX]
-        comparisons = tuple(
-            comparison
-            for run in newest
-            for comparison in _by_prior(
-                deltas[run.run_id], history, {}, run.href or None, f"{run.run_id} since"
-            )
-        )
-        return cls(
-            comparisons=comparisons,
-            has_trend=len(history.runs) > 1,
-            changed_count=sum(each.count for each in comparisons),
-        )
-
-
-def _deltas(trend_dir: Path) -> dict[str, list[RunDelta]]:
-    found: dict[str, list[RunDelta]] = defaultdict(list)
-    for each in read_rows(trend_dir, "run_deltas", RunDelta):
-        found[each.run_id].append(each)
-    return found
-
-
-def _by_prior(
-    deltas: Iterable[RunDelta], history: History, reported: _Reported, site: str | None, since: str
-) -> Sequence[Comparison]:
-    """Return one run's changes, with one comparison for each previous run of its targets.
-
-    Args:
-        deltas: the changes.
-        history: the runs that have sites.
-        reported: the run's results in words; none if another run's page shows the changes.
-        site: the link to the run's site; None if it has none.
-        since: how titles begin.
-    """
+def _by_prior(deltas: Iterable[RunDelta], history: History, reported: _Reported) -> Sequence[Comparison]:
+    """Return a run's changes, with one comparison for each previous run of its targets."""
     hrefs = {run.run_id: run.href for run in history.runs}
     priors: dict[str, list[RunDelta]] = defaultdict(list)
     for each in deltas:
         priors[each.prior_run_id].append(each)
     return [
-        Comparison(
-            title=f"{since} {prior}", href=hrefs.get(prior, ""), sections=_sections(of, reported, site)
-        )
+        Comparison(title=f"Since {prior}", href=hrefs.get(prior, ""), sections=_sections(of, reported))
         for prior, of in sorted(priors.items(), reverse=True)
     ]
 
 
-def _sections(
-    results: Iterable[BaselineResult | RunDelta], reported: _Reported, site: str | None = ""
-) -> tuple[Section, ...]:
+def _sections(results: Iterable[BaselineResult | RunDelta], reported: _Reported) -> tuple[Section, ...]:
     """Group results by the kind of their change; flaky ones are in a section of their own, too."""
     by_words: dict[tuple[str, str], list[Line]] = defaultdict(list)
     for each in results:
         what, cause = reported.get((each.target, each.scenario_id), ("", None))
-        is_there = each.outcome is not None and site is not None
-        href = f"{site}{result_address(each.scenario_id, each.target)}" if is_there else ""
+        href = "" if each.outcome is None else result_address(each.scenario_id, each.target)
         line = Line(result=each, href=href, what=what, cause=cause)
         delta = Delta(each.delta)
         if delta is Delta.ADDED and each.outcome not in GOOD:

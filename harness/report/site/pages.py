@@ -26,7 +26,7 @@ from markupsafe import Markup
 from harness.report.model.changes import by_cause, how_much, notes, rows
 from harness.report.model.clients import client_conversation_key, client_talks
 from harness.report.model.conversation import ARROWS, indented
-from harness.report.model.coverage import STATUS_GLYPHS, STATUS_STYLES
+from harness.report.model.coverage import STATUS_MARKS
 from harness.report.model.field_rows import readable
 from harness.report.model.matrix import legend
 from harness.report.model.phrases import (
@@ -267,8 +267,7 @@ def _environment() -> Environment:
     environment.globals.update(
         glyphs=GLYPHS,
         counted=COUNTED,
-        status_glyphs=STATUS_GLYPHS,
-        status_styles=STATUS_STYLES,
+        status_marks=STATUS_MARKS,
         outcomes=tuple(Outcome),
         marks=MARKS,
     )

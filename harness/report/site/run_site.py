@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
@@ -22,7 +22,6 @@ from harness.report.model.matrix import (
     neighbours,
     reason_grid,
     shows_references,
-    target_counts,
     titles,
 )
 from harness.report.model.phrases import headline
@@ -57,15 +56,6 @@ CAUSE_COUNT_MAX: Final = 100
 """The number of causes that the matrix lists; the differences have all."""
 _STATIC_COUNT_MAX: Final = 50
 """The number of results that the page without a script shows in full."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy:
-    """How to get a view that Spark makes."""
-
-    lacking: str | None
-    """What the machine lacks, with its remedy; None if it lacks nothing."""
-    command: str
 
 
 def site_of(run: Run) -> Path:
@@ -147,13 +137,17 @@ def add_regression(folder: Path) -> None:
         write_regression(run, _site(run))
 
 
-def _missing(run: Run) -> Remedy | None:
-    """Return how to get what Spark counts over runs; None if it is there, or the run cannot be archived."""
+def _missing(run: Run) -> Mapping[str, str | None] | None:
+    """Return what a machine lacks for Spark to count over runs, and the command that has it do so.
+
+    None if it is done, or the run cannot be archived.
+    """
     if run.footer is None or has_table(run.directory / TREND_FOLDER, "run_totals"):
         return None
-    return Remedy(
-        lacking=why_no_spark(LOCAL_MASTER), command=f"kafka-conformance report {run.directory.name}"
-    )
+    return {
+        "lacking": why_no_spark(LOCAL_MASTER),
+        "command": f"kafka-conformance report {run.directory.name}",
+    }
 
 
 def _beside(site: Site, history: History, comparisons: Sequence[Comparison]) -> Json:
@@ -242,7 +236,6 @@ def _index(run: Run) -> dict[str, object]:
         "attention": cause_groups(run),
         "groups": laid_out(run.judgements, [each.target for each in run.targets]),
         "shows_references": shows_references(run),
-        "target_counts": target_counts(run),
         "took_s": _took_s(run),
         "requests": Counter(each.target for each in run.steps.events() if each.kind == EventKind.REQUEST),
         "outcome_counts": Counter(each.outcome for each in run.judgements),
@@ -352,8 +345,6 @@ def render_trend(trend_dir: Path) -> Path:
         ReportError: a table is missing or damaged.
     """
     history = History.load(trend_dir, trend_dir)
-    site = Site(trend_dir, f"{len(history.runs)} runs of an archive", nav=("trend", "regression"))
-    regression = Regression.of_trend(trend_dir, history)
-    site.view("regression", "regression.html.j2", regression=regression, missing=None)
+    site = Site(trend_dir, f"{len(history.runs)} runs of an archive", nav=("trend",))
     site.view("trend", "trend.html.j2", trend=Trend.load(trend_dir, history), missing=None)
     return site.finish()

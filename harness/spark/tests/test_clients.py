@@ -193,5 +193,3 @@ def test_the_pages_of_a_trend_tell_of_clients(tmp_path: Path) -> None:
     assert f"{WITH_PYTHON}: 1 of 2, <b>1 unexpected</b>" in page
     assert "A target with a library beside its name" in page
     assert STATIC in page.partition("Flaky results")[2]
-    regression = view_of(tmp_path / "out", "regression")
-    assert STATIC in regression.partition("<b>New</b>")[2]
