@@ -8,9 +8,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeAlias
 
-from harness.diff.alignment import AnswerPosition, aligned, answers_by_position
+from harness.diff.alignment import AlignedEvents, AnswerPosition, aligned, answers_by_position, kind_words
 from harness.diff.model import Judgement, delta
 from harness.diff.raw_difference import is_within, leaf_text, unequal_leaves, unindexed
 from harness.report.model.field_rows import readable
@@ -180,17 +180,8 @@ class ClientChange(Contrast):
 def _happening(kind: str | None, note: str | None) -> str:
     if kind is None:
         return "nothing, since the conversation had ended"
-    said = _HAPPENINGS.get(kind, kind)
+    said = kind_words(kind)
     return f"{said}: {shortened(note, _VALUE_LENGTH_MAX)}" if note and kind != EventKind.RESPONSE else said
-
-
-_HAPPENINGS: Final = {
-    EventKind.RESPONSE.value: "an answer",
-    EventKind.CLOSED.value: "the connection closed",
-    EventKind.MALFORMED.value: "an answer that cannot be read",
-    EventKind.NO_ANSWER.value: "no answer",
-    EventKind.SILENCE.value: "no answer yet",
-}
 
 
 def _value(text: str) -> str:
@@ -296,21 +287,6 @@ def _left_out(names: Collection[str], side: ComparedTarget) -> tuple[LeftOut, ..
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ChangedAnswer:
-    """A position at which two conversations differ."""
-
-    before: Event | None
-    after: Event | None
-    fields: tuple[FieldChange, ...]
-
-    @property
-    def event(self) -> Event:
-        found = self.after or self.before
-        assert found is not None, "one of them answered"
-        return found
-
-
 def change_of(
     script: ScriptPage, before: ComparedTarget, after: ComparedTarget, *, since: int = 0
 ) -> ClientChange | None:
@@ -323,25 +299,31 @@ def change_of(
     if is_measure_of(before, after) and judged[1].first_step is not None:
         # The checker found everything before the finding permitted.
         since = max(since, judged[1].first_step)
-    places = [place for place in _places(script.id, before, after, chance) if place.event.step >= since]
+    places = [each for each in _places(script.id, before, after, chance) if each[0].step >= since]
     return _reported(script, places, judged[0], judged[1]) if places else None
+
+
+_ChangedAnswer: TypeAlias = tuple[AlignedEvents, tuple[FieldChange, ...]]
+"""An answer that the two sides give differently, and in which fields."""
 
 
 def _reported(
     script: ScriptPage, places: Sequence[_ChangedAnswer], before: Judgement, after: Judgement
 ) -> ClientChange:
-    first = places[0]
+    pair, fields = places[0]
+    one, other = pair.event, pair.other
+    known = other or pair.known
     return ClientChange(
         scenario_id=script.id,
         title=script.title,
         source=script.source,
-        api=first.event.api or "connection",
-        api_version=first.event.api_version,
-        step=first.event.step,
-        actor=first.event.actor,
-        before_kind=first.before.kind if first.before else None,
-        after_kind=first.after.kind if first.after else None,
-        fields=first.fields,
+        api=known.api or "connection",
+        api_version=known.api_version,
+        step=pair.step,
+        actor=known.actor,
+        before_kind=one.kind if one else None,
+        after_kind=other.kind if other else None,
+        fields=fields,
         answer_count=len(places),
         before_outcome=before.outcome,
         after_outcome=after.outcome,
@@ -349,10 +331,10 @@ def _reported(
         behaviours=(),
         sources=(),
         known_as=links_in(f"{script.source} {script.title} {script.notes}"),
-        before_note=first.before.note if first.before else None,
-        after_note=first.after.note if first.after else None,
-        before_bytes=first.before.raw if first.before else None,
-        after_bytes=first.after.raw if first.after else None,
+        before_note=one.note if one else None,
+        after_note=other.note if other else None,
+        before_bytes=one.raw if one else None,
+        after_bytes=other.raw if other else None,
         is_flaky=ResultStatus.FLAKY in (status_of(before), status_of(after)),
     )
 
@@ -373,7 +355,7 @@ def _places(
         if one is not None and other is not None and are_answers:
             fields = changed_fields(one.canonical, other.canonical, chance.get(pair.position, ()))
         if fields or not are_answers:
-            yield _ChangedAnswer(before=one, after=other, fields=fields)
+            yield pair, fields
 
 
 def changed_fields(
