@@ -14,7 +14,7 @@ from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
 from harness.orchestration.plan import PlanError, select_scripts
-from harness.results.client_impact import client_impact
+from harness.results.client_impact import BEHAVIOURS
 from harness.results.status import ExitCode
 from harness.scenario.behaviours import load_behaviours
 from harness.scenario.clauses import load_clauses
@@ -176,8 +176,8 @@ def _explain_behaviour(name: str, *, suites: str, as_json: bool) -> None:
         return
     typer.echo(f"{sheet.name}\n    {sheet.meaning}\n")
     typer.echo(f"Releases    {sheet.releases}\nDecided by  {sheet.source}")
-    if (noticed := client_impact(sheet.name)) is not None:
-        typer.echo(f"Noticed     {noticed}")
+    if (impact := BEHAVIOURS.get(sheet.name)) is not None:
+        typer.echo(f"Noticed     {impact.says}")
     for scenario_id in () if shown is None else shown.shown_by:
         typer.echo(f"Shown by    {scenario_id}")
 

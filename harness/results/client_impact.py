@@ -281,12 +281,6 @@ WAYS: Final[Mapping[str, str]] = _IMPACTS.ways
 CLIENTS: Final[Mapping[str, ClientReleases]] = _GONE.clients
 
 
-def client_impact(behaviour: str) -> str | None:
-    """Return what a client would notice of a named behaviour; None if it has no text."""
-    found = BEHAVIOURS.get(behaviour)
-    return None if found is None else found.says
-
-
 def audience_words(keys: Iterable[str]) -> str:
     """Return kinds of clients in words."""
     return "; ".join(dict.fromkeys(AUDIENCES[key] for key in keys))

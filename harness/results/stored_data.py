@@ -35,16 +35,11 @@ def added_properties(folder: RunFolder, scripts: Mapping[str, object] | None = N
     found: dict[tuple[str, str], Mapping[str, str]] = {}
     for target, of_target in configs.items():
         for scenario_id, config in of_target.items():
-            asked = _asked(scripts.get(scenario_id))
-            added = {name: value for name, value in config.items() if name not in asked}
-            if added:
+            script = scripts.get(scenario_id)
+            asked = script.get("broker_config", {}) if isinstance(script, dict) else {}
+            if added := {name: value for name, value in config.items() if name not in asked}:
                 found[target, scenario_id] = added
     return found
-
-
-def _asked(script: object) -> Mapping[str, object]:
-    asked: Mapping[str, object] = script.get("broker_config", {}) if isinstance(script, dict) else {}
-    return asked
 
 
 DataT = TypeVar("DataT")

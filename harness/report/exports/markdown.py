@@ -84,23 +84,19 @@ def case_of(judgement: Judgement, text: str = "") -> Case:
     if how is ResultStatus.FLAKY:
         is_open = judgement.outcome == Outcome.INDETERMINATE
         element, kind = "flakyError" if is_open else "flakyFailure", how.value
+    # What its element says is not among them.
+    lenient = judgement.outcome if judgement.outcome == Outcome.LENIENT else ""
+    properties = {"outcome": lenient, "signature": judgement.signature, "link": judgement.link}
     return Case(
         name=judgement.scenario_id,
         folder=judgement.scenario_id.rpartition("/")[0].partition("/")[0] or "scenario",
         duration_ms=judgement.duration_ms,
-        properties=_seen(judgement),
+        properties={name: value for name, value in properties.items() if value},
         element=element,
         kind=kind,
         message=_message(judgement),
         text=text if kind else "",
     )
-
-
-def _seen(judgement: Judgement) -> Mapping[str, str]:
-    """Return the properties of a result that programs may want; what its element says is not among them."""
-    lenient = judgement.outcome if judgement.outcome == Outcome.LENIENT else ""
-    properties = {"outcome": lenient, "signature": judgement.signature, "link": judgement.link}
-    return {name: value for name, value in properties.items() if value}
 
 
 def _message(judgement: Judgement) -> str:

@@ -195,9 +195,9 @@ def notes(comparison: Comparison) -> Iterator[str]:
         yield from _protocols(comparison)
         yield from _defaults(comparison)
     for left_out, which in ((comparison.newly_run, "latter"), (comparison.run_no_more, "former")):
-        if count := sum(len(each.scenarios) for each in left_out):
+        if count := sum(map(len, left_out.values())):
             more = f", and {counted(len(left_out) - 1, 'more reason')}" if len(left_out) > 1 else ""
-            yield f"{counted(count, 'scenario')} ran only on the {which}: {left_out[0].reason}{more}"
+            yield f"{counted(count, 'scenario')} ran only on the {which}: {next(iter(left_out))}{more}"
     for names, what in (
         (comparison.only_after, "only in the latter's run"),
         (comparison.only_before, "only in the former's run"),

@@ -49,7 +49,7 @@ class ComparedTarget:
     @property
     def summary(self) -> TargetSummary:
         """What the target is."""
-        return self.run.target(self.target)
+        return self.run.by_target[self.target]
 
     @property
     def oracle(self) -> "ComparedTarget | None":
@@ -189,14 +189,6 @@ def _value(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
-    """Scenarios that could run on one side only, for one reason."""
-
-    reason: str
-    scenarios: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """Two targets, compared."""
 
@@ -207,9 +199,9 @@ class Comparison:
     changes: tuple[ClientChange, ...]
     """By API, then by scenario."""
     same_count: int
-    newly_run: tuple[LeftOut, ...]
+    newly_run: Mapping[str, Sequence[str]]
     """Scenarios of both runs that could run only on the latter, by what the former lacks."""
-    run_no_more: tuple[LeftOut, ...]
+    run_no_more: Mapping[str, Sequence[str]]
     """Scenarios of both runs that could run only on the former, by what the latter lacks."""
     only_after: tuple[str, ...] = ()
     """Scenarios that only the latter's run has."""
@@ -275,16 +267,13 @@ def is_measure_of(before: ComparedTarget, after: ComparedTarget) -> bool:
     return before.run is after.run and before.target == after.summary.oracle
 
 
-def _left_out(names: Collection[str], side: ComparedTarget) -> tuple[LeftOut, ...]:
-    """Return the reasons why some scenarios could not run on a side, the most frequent first."""
+def _left_out(names: Collection[str], side: ComparedTarget) -> Mapping[str, Sequence[str]]:
+    """Return why some scenarios could not run on a side, the most frequent reason first."""
     found: dict[str, list[str]] = {}
     for name in sorted(names):
         judgement = side.judgements.get(name)
         found.setdefault("was not run" if judgement is None else judgement.reason, []).append(name)
-    return tuple(
-        LeftOut(reason=reason, scenarios=tuple(scenarios))
-        for reason, scenarios in sorted(found.items(), key=lambda each: -len(each[1]))
-    )
+    return dict(sorted(found.items(), key=lambda each: -len(each[1])))
 
 
 def change_of(

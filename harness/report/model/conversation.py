@@ -132,7 +132,7 @@ def _lenders(run: Run, rows: Mapping[str, Sequence[AlignedEvents]]) -> Mapping[s
     own = {name: [each.event.sequence for each in of if each.event] for name, of in rows.items()}
     found: dict[str, str] = {}
     for target, of in rows.items():
-        oracle = run.target(target).oracle
+        oracle = run.by_target[target].oracle
         left = [each.other.sequence for each in of if each.other]
         if oracle is not None and of and left == own.get(oracle):
             found.setdefault(oracle, target)

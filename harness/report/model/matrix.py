@@ -58,7 +58,6 @@ _REASON_COUNT_MAX: Final = 40
 class MatrixRow:
     """One scenario on all targets."""
 
-    scenario_id: str
     name: str
     """The last part of the id; the rest is the group's name."""
     title: str
@@ -126,7 +125,6 @@ def _tally(judgements: Sequence[Judgement]) -> str:
 def _row(by_target: Mapping[str, Judgement], targets: Sequence[str]) -> MatrixRow:
     any_one = next(iter(by_target.values()))
     return MatrixRow(
-        scenario_id=any_one.scenario_id,
         name=any_one.scenario_id.rpartition("/")[2],
         title=any_one.title,
         href=address(any_one.scenario_id),

@@ -364,10 +364,6 @@ class Run:
         """Names of the targets that others are compared with, or could be."""
         return _references(self.targets)
 
-    def target(self, name: str) -> TargetSummary:
-        """Return the summary of a target; each judgement's target has one."""
-        return self.by_target[name]
-
     def repetition(self, judgement: Judgement) -> str:
         """Return a command line that repeats a scenario or client script as in this run."""
         if isinstance(judgement, ClientResult):
@@ -376,7 +372,7 @@ class Run:
         name, scenario_id = judgement.target, judgement.scenario_id
         measure = self.measure_of(name)
         return repetition(
-            [self.target(name)],
+            [self.by_target[name]],
             scenario_id,
             command=self.header.command,
             added=[self.added.get((name, scenario_id), {})],
@@ -385,7 +381,7 @@ class Run:
 
     def measure_of(self, name: str) -> TargetSummary | None:
         """Return the target that a target was compared with instead of its profile's reference, if any."""
-        summary = self.target(name)
+        summary = self.by_target[name]
         measure = self.by_target.get(summary.oracle or "")
         if measure is None:
             return None
@@ -395,7 +391,7 @@ class Run:
         """Return a TOML entry that would list a result as known; empty if none can, or should."""
         if status_of(judgement) not in FORESEEABLE or disagreement(judgement):
             return ""
-        return entry_text(judgement, [self.target(judgement.target).spec]).rstrip()
+        return entry_text(judgement, [self.by_target[judgement.target].spec]).rstrip()
 
     def noticed(self, judgement: Judgement) -> str:
         """Return what a client would notice of a result's finding; empty if that is not known."""
