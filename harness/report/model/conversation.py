@@ -230,9 +230,9 @@ def _event(
 ) -> EventRow:
     """Return one event's row, with the oracle's bytes if `is_whole`; they are in another section too."""
     oracle, target = row.other, row.event
-    marks = {
-        each.field: Mark.LENIENT if each.is_lenient else Mark.DIFFERS for each in differences if each.field
-    }
+    marks = tuple(
+        (each.field, Mark.LENIENT if each.is_lenient else Mark.DIFFERS) for each in differences if each.field
+    )
     left, right = _shown(oracle if is_compared else target), _shown(target)
     flat = flat_fields(left, right)
     is_flowing = not marks and _flows(row, flat)

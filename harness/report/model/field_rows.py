@@ -55,28 +55,21 @@ class _Absent:
 _ABSENT: Final = _Absent()
 
 
+@lru_cache(maxsize=8192)
 def aligned_fields(
-    oracle: str | None, target: str | None, marks: Mapping[str, Mark] | None = None
+    oracle: str | None, target: str | None, marks: tuple[tuple[str, Mark], ...] = ()
 ) -> tuple[FieldRow, ...]:
     """Return two JSON texts side by side.
 
     Args:
         oracle: JSON text, or None if that side has no fields at all; then nothing is marked.
         target: likewise.
-        marks: the checker's marks by path (`members[0].assignment`); a mark also applies to what is below
-            its path.
+        marks: the checker's marks with their paths (`members[0].assignment`); a mark also applies to what is
+            below its path.
     """
-    return _laid_out(oracle, target, tuple((marks or {}).items()))
-
-
-@lru_cache(maxsize=8192)
-def _laid_out(
-    oracle: str | None, target: str | None, marks: tuple[tuple[str, Mark], ...]
-) -> tuple[FieldRow, ...]:
     if oracle is None and target is None:
         return ()
-    left = _ABSENT if oracle is None else _parsed(oracle)
-    right = _ABSENT if target is None else _parsed(target)
+    left, right = _parsed(oracle), _parsed(target)
     rows = tuple(_children("", left, right, 0, dict(marks), Mark.SAME))
     if oracle is not None and target is not None:
         return rows
@@ -86,10 +79,9 @@ def _laid_out(
 @lru_cache(maxsize=8192)
 def flat_fields(oracle: str | None, target: str | None) -> tuple[FieldRow, ...]:
     """Return two JSON objects side by side, with each top-level field on one line, however long it is."""
-    left = _ABSENT if oracle is None else _parsed(oracle)
-    right = _ABSENT if target is None else _parsed(target)
+    left, right = _parsed(oracle), _parsed(target)
     if not _are_containers(left, right):
-        return _laid_out(oracle, target, ())
+        return aligned_fields(oracle, target)
     return tuple(
         _leaf(str(key), a, b, 0, _mark(Mark.SAME, a, b) if oracle and target else Mark.SAME)
         for key, a, b in _members(left, right)
@@ -98,18 +90,9 @@ def flat_fields(oracle: str | None, target: str | None) -> tuple[FieldRow, ...]:
 
 def compact(value: object) -> str:
     """Return a value on one line: names of error codes without quotes, bytes as digits and text."""
-    match value:
-        case bool() | None:
-            return _IN_ONE_LINE(value)
-        case int():
-            return str(value)
-        case str():
-            is_name = value.isupper() and value.replace("_", "").isalnum()
-            return value if is_name else _IN_ONE_LINE(value)
-        case _ if _is_bytes(value):
-            return _bytes_text(value[BYTES])
-        case _:
-            return _BYTES_IN_JSON.sub(lambda found: _bytes_text(found[1]), _IN_ONE_LINE(value))
+    if isinstance(value, str) and value.isupper() and value.replace("_", "").isalnum():
+        return value
+    return _BYTES_IN_JSON.sub(lambda found: _bytes_text(found[1]), _IN_ONE_LINE(value))
 
 
 def readable(text: str) -> str:
@@ -136,12 +119,11 @@ def _is_bytes(value: object) -> TypeGuard[dict[str, str]]:
     return isinstance(value, dict) and value.keys() == {BYTES}
 
 
-def _parsed(text: str) -> object:
+def _parsed(text: str | None) -> object:
     try:
-        value: object = parsed_json(text, where="fields")
+        return _ABSENT if text is None else parsed_json(text, where="fields")
     except TraceError:
         return text
-    return value
 
 
 def _children(

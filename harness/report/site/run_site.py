@@ -13,7 +13,7 @@ from harness.report.model.cause_groups import cause_groups, differences_by_cause
 from harness.report.model.changes import by_scenario, how_much, versions
 from harness.report.model.clients import client_steps, reference_of
 from harness.report.model.comparison import Comparison
-from harness.report.model.conversation import TargetSection, conversation_data, target_sections
+from harness.report.model.conversation import conversation_data, target_sections
 from harness.report.model.coverage import heat_tables, run_coverage
 from harness.report.model.gate_data import read_decision
 from harness.report.model.matrix import (
@@ -76,14 +76,9 @@ def site_of(run: Run) -> Path:
     gate_view(run.directory, site, run)
     if run.clients is not None:
         clients_views(run, site)
-    _write_aggregates(run, site)
+    add_aggregates(run, site)
     _static(run, site)
     return site.finish()
-
-
-def add_aggregates(run: Run) -> None:
-    """Write the views of a run's site that come from tables, once these were made."""
-    _write_aggregates(run, _site(run))
 
 
 def _site(run: Run) -> Site:
@@ -95,7 +90,9 @@ def _site(run: Run) -> Site:
     )
 
 
-def _write_aggregates(run: Run, site: Site) -> None:
+def add_aggregates(run: Run, site: Site | None = None) -> None:
+    """Write the views of a run's site that come from tables too, which may be made after the site."""
+    site = site or _site(run)
     trend_dir = run.directory / TREND_FOLDER
     history, comparisons = History.load(trend_dir, run.directory), versions(run)
     trend = Trend.load(trend_dir, history)
@@ -196,23 +193,20 @@ def _scenarios(run: Run, site: Site) -> None:
 def _static(run: Run, site: Site) -> None:
     """Write the page without a script: the results to look at in full, one of each cause first."""
     groups = cause_groups(run)
-    in_order = [group.first for group in groups]
-    in_order += [each for group in groups for each in group.others]
-    in_order = [each for each in in_order if not isinstance(each, ClientResult)]
-    shown: dict[tuple[str, str], TargetSection] = {}
-    for each in in_order:
-        if len(shown) < _STATIC_COUNT_MAX and (each.scenario_id, each.target) not in shown:
-            judgements = [one for one in run.judgements if one.scenario_id == each.scenario_id]
-            sections = target_sections(run, each.scenario_id, judgements)
-            (section,) = [one for one in sections if one.judgement.target == each.target]
-            shown[each.scenario_id, each.target] = section
+    heads, others = [each.first for each in groups], [one for each in groups for one in each.others]
+    found = [each for each in dict.fromkeys((*heads, *others)) if not isinstance(each, ClientResult)]
+    sections = [
+        section
+        for each in found[:_STATIC_COUNT_MAX]
+        for section in target_sections(run, each.scenario_id, [each])
+    ]
     site.page(
         STATIC,
         "static.html.j2",
         headline=verdict_line(run),
         run=run,
-        sections=tuple(shown.values()),
-        count=len({(each.scenario_id, each.target) for each in in_order}),
+        sections=sections,
+        count=len(found),
     )
 
 
@@ -307,10 +301,6 @@ def _of_clients(run: ClientsRun, names: Sequence[str]) -> dict[str, object]:
     }
 
 
-_COMPLAINT_COUNT_MAX: Final = 300
-"""The number of complaints shown; the file has all."""
-
-
 def gate_view(folder: Path, site: Site, run: Run | None = None) -> None:
     """Write the view of the decision in a folder; without one, it shows the run's own, if there is a run.
 
@@ -324,7 +314,6 @@ def gate_view(folder: Path, site: Site, run: Run | None = None) -> None:
         own_code=None if run is None else exit_code_of(run),
         own_sentence="" if run is None else verdict_line(run),
         has_site=has_results(folder) or run is not None,
-        complaint_count_max=_COMPLAINT_COUNT_MAX,
     )
 
 
