@@ -40,15 +40,16 @@ def judge_on_spark(sources: Sources, terms: Terms, *, master: str) -> JudgedCapt
         rows = job.of_files(1 + len(sources.journals), partial(_rows_of_files, sources, terms.ports))
         rows = job.kept(rows)
         common = []
-        for each in job.without_group(rows):
+        for each in job.collected(rows.where("part = ''")):
             if each[1] == _NOTES:
                 notes.add(pickle.loads(each[5]))  # noqa: S301 - our own executors have written it
             else:
                 common.append(unpacked(each))
-        facts, rows = facts_of(common), job.with_group(rows)
+        facts, rows = facts_of(common), rows.where("part != ''")
         giants = job.groups_with_more_than(rows, terms.stretch)
-        stretches = job.by_group(job.of_groups(rows, giants), partial(_stretched, facts, terms))
-        to_judge = job.of_other_groups(rows, giants).union(stretches)
+        is_giant = rows["part"].isin(giants)
+        stretches = job.by_group(rows.where(is_giant), partial(_stretched, facts, terms))
+        to_judge = rows.where(~is_giant).union(stretches)
         found = job.collected(job.by_group(to_judge, partial(_judged, facts, terms)))
     return JudgedCaptures(groups=_groups(found), notes=notes)
 

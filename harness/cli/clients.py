@@ -1,7 +1,8 @@
-"""`clients`: run scripts with real client libraries, and compare their observations."""
+"""`clients`: run scripts with real client libraries, also beside the wire suites of a run."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,15 +18,26 @@ from harness.clients.run import JOBS, ClientsPlan, Tell, drive
 from harness.clients.soak_group import GROUPS, RECORDS_PER_S
 from harness.clients.soak_run import soak_all
 from harness.clients.steps import ClientScript
+from harness.invariants.checker import check_run
 from harness.orchestration.external import announcement, outline
 from harness.orchestration.judging import read_expectations
 from harness.orchestration.plan import PlanError, expectation_files, new_run_id, parse_targets
 from harness.report.exports.terminal import print_summary
 from harness.report.model.run_data import Run
 from harness.report.site.run_site import exit_code_of
+from harness.report.site.tap_page import tap_site
+from harness.results.client_results import load_clients
 from harness.results.status import ExitCode
+from harness.results.stored_data import is_clients_folder, run_kind
 from harness.scenario.errors import ScenarioError
+from harness.targets.base.interface import TargetError
 from harness.terminal import ProgressDisplay, Writer
+from harness.trace.completeness import refuse_cut_short
+from harness.trace.events import RunKind
+from harness.trace.files import RunFolder
+
+_IN_PROCESS = "reference"
+_WITH_AN_ADDRESS = "reference-tcp"
 
 
 @ends_with_exit_code
@@ -127,3 +139,60 @@ def _check(names: Sequence[str], groups: Sequence[str]) -> None:
 
 def _libraries(names: Sequence[str], writer: Writer) -> tuple[ClientLibrary, ...]:
     return asyncio.run(choose_libraries(names, writer.say))
+
+
+def plan_beside(specs: Sequence[str], *, run_id: str, profile: str | None, suites: str) -> ClientsPlan:
+    """Plan all client scripts, with all available libraries, on the targets of a run.
+
+    The in-process reference has no address for clients, so its server replaces it.
+
+    Raises:
+        PlanError: a spec does not name a target.
+        ScenarioError: there are no client scripts, or one has a fault.
+    """
+    return ClientsPlan(
+        run_id=run_id,
+        scripts=select_client_scripts(collect_client_scripts(suites), []),
+        libraries=asyncio.run(choose_libraries([], Writer().say)),
+        targets=parse_targets(with_an_address(specs), profile=profile, guards_external=True),
+        command=command_line(),
+        out=Path(),
+    )
+
+
+def with_an_address(specs: Sequence[str]) -> list[str]:
+    """Return the targets of a run as clients can reach them, each once."""
+    found: dict[str, None] = {}
+    for spec in specs:
+        kind, colon, rest = spec.partition(":")
+        found[f"{_WITH_AN_ADDRESS}{colon}{rest}" if kind == _IN_PROCESS else spec] = None
+    return list(found)
+
+
+def drive_beside(plan: ClientsPlan, run_dir: Path, tell: Tell) -> ExitCode:
+    """Run client scripts into a run's folder, and return their exit code; a lost target is on file."""
+    beside = replace(plan, beside=run_dir)
+    with suppress(TargetError):  # The footer contains it, and the exit code is made from that.
+        asyncio.run(drive(beside, tell))
+    return load_clients(beside.folder.path).exit_code
+
+
+def report_of_other_kind(run_dir: Path, writer: Writer) -> ExitCode | None:
+    """Render a run's folder again and return the run's exit code; None if it is a run of wire suites.
+
+    Raises:
+        ReportError: a file of the run is missing or damaged.
+        TraceError: a file of the run is damaged.
+    """
+    if is_clients_folder(run_dir):
+        run = Run.load(run_dir)
+        write_report(run)
+        print_summary(run, writer)
+        return exit_code_of(run)
+    if run_kind(run_dir) is RunKind.TAP:
+        folder = RunFolder(run_dir)
+        refuse_cut_short(folder)
+        check_run(folder)  # Violations on file may be incomplete, and nothing else shows how many there were.
+        writer.say(f"Report: {tap_site(folder)}")
+        return ExitCode.EXPECTED
+    return None

@@ -191,7 +191,7 @@ def _beside(plan: RunPlan, profile: str | None, suites: str, *, wanted: bool) ->
     if not wanted:
         return None
     # Imported here, as further below, so that runs without client scripts do not wait for their libraries.
-    from harness.cli.clients_beside import plan_beside  # noqa: PLC0415 - see above
+    from harness.cli.clients import plan_beside  # noqa: PLC0415 - see above
 
     specs = [target.spec for target in plan.targets]
     beside = plan_beside(specs, run_id=plan.run_id, profile=profile, suites=suites)
@@ -232,7 +232,7 @@ def carry_out(
             writer.say("interrupted; making a report of the recording (press Ctrl-C again to stop)")
         applying = [completed.exit_code]
         if clients is not None and not is_interrupted:
-            from harness.cli.clients_beside import drive_beside  # noqa: PLC0415 - see `_beside`
+            from harness.cli.clients import drive_beside  # noqa: PLC0415 - see `_beside`
 
             with timed(times_s, "clients"):
                 applying.append(drive_beside(clients, folder, display.target_says))
@@ -325,7 +325,7 @@ def report(
     if len(chosen) > 1 or out is not None:
         chosen = [_joined(chosen, out, replace(given, baseline=None), writer)]
     folder = open_folder(chosen[0], RunKind.SUITES, RunKind.CLIENTS, RunKind.TAP)
-    from harness.cli.clients_beside import report_of_other_kind  # noqa: PLC0415 - see `_beside`
+    from harness.cli.clients import report_of_other_kind  # noqa: PLC0415 - see `_beside`
 
     _judge_clients_again(folder.path, given)
     other = report_of_other_kind(folder.path, writer)

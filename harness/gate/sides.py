@@ -59,11 +59,6 @@ class StoredRun:
         """The path of the run's folder."""
         return self.folder.path
 
-    @property
-    def oracles(self) -> frozenset[str]:
-        """Names of the targets that were run only for others to be compared with."""
-        return frozenset(self.infos) - frozenset(self.header.targets)
-
 
 OF_SCENARIOS: Final = (RunKind.SUITES,)
 OF_CLIENTS_TOO: Final = (RunKind.SUITES, RunKind.CLIENTS)
@@ -79,20 +74,15 @@ def open_run(path: Path, kinds: Sequence[RunKind] = OF_SCENARIOS) -> StoredRun:
     folder = open_folder(path, *kinds)
     header = folder.read_run()
     clients = clients_folder(folder.path) if header.kind == RunKind.SUITES else folder.path
+    # Without a header, a run was cut short before the target's first broker was ready.
+    begun = [name for name in folder.targets() if folder.headers_json(name).is_file()]
     return StoredRun(
         folder=folder,
         header=header,
         footer=folder.read_footer(),
-        infos={name: info for name in folder.targets() if (info := _info(folder, name)) is not None},
+        infos={name: target_info(folder, name) for name in begun},
         clients=None if clients is None else load_clients(clients),
     )
-
-
-def _info(folder: RunFolder, target: str) -> TargetInfo | None:
-    """Return a run's data on a target; None if the run was cut short before the first broker was ready."""
-    if not folder.headers_json(target).is_file():
-        return None
-    return target_info(folder, target)
 
 
 def cut_short(run: StoredRun) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import platform
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -24,6 +25,7 @@ from harness.orchestration.driving import DriveReport, RunDrive
 from harness.orchestration.judging import check_judged, ending, judge_folder, judge_run
 from harness.orchestration.on_cluster import Cluster
 from harness.orchestration.plan import PlanError, RunPlan
+from harness.results.client_results import archived_clients
 from harness.results.status import ENDED_INTERRUPTED, ExitCode
 from harness.runner.watcher import Watcher
 from harness.scenario.script import script_to_json
@@ -37,6 +39,7 @@ from harness.trace.schema import TraceError
 if TYPE_CHECKING:
     from harness.report.allure.pages import AllureLevel
     from harness.report.render import Rendered
+    from harness.spark.archive import Archive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +164,6 @@ def report(
             again = f"kafka-conformance report {folder.path}"
             progress(Lasting(f"no trend: {lacking}; then `{again}`"))
         return rendered
-    from harness.orchestration.reporting import archive_and_build_trend  # noqa: PLC0415 - likewise
     from harness.spark.archive import Archive  # noqa: PLC0415 - likewise
 
     root = Archive(root=archive or folder.path.parent / ARCHIVE)
@@ -172,6 +174,37 @@ def report(
     add_aggregates(rendered.run)
     write_summary(rendered.run)
     return rendered
+
+
+def archive_and_build_trend(
+    folder: RunFolder, archive: "Archive", *, master: str, progress: Callable[[str], None]
+) -> None:
+    """Add a run to the archive, and build the tables of its trend; a run that was cut short has none.
+
+    With a damaged archive the run only lacks its history; the progress text names the remedy.
+
+    Raises:
+        SparkError: Spark cannot be started.
+        TraceError: the run's own files are damaged.
+    """
+    # Arrow and Spark are extras, and slow to import.
+    from harness.report.model.trend import PAGE_TABLES, RUN_COUNT_MAX, TREND_FOLDER  # noqa: PLC0415 - as said
+    from harness.spark.archive import ArchiveError, pack  # noqa: PLC0415 - likewise
+    from harness.spark.trend import TREND_MARTS, build_trend  # noqa: PLC0415 - likewise
+
+    trend = folder.path / TREND_FOLDER
+    # Pages show all tables that exist, so an old trend must not outlive the archive.
+    shutil.rmtree(trend, ignore_errors=True)
+    if folder.read_footer() is None:
+        return
+    try:
+        pack([folder], archive, clients_of=archived_clients, progress=progress)
+        run_ids = archive.newest_up_to(folder.read_run().run_id, RUN_COUNT_MAX)
+        archive.check(run_ids)
+        marts = {name: TREND_MARTS[name] for name in PAGE_TABLES}
+        build_trend(archive, trend, marts=marts, run_ids=run_ids, master=master, progress=progress)
+    except ArchiveError as error:
+        progress(Lasting(f"no history: {error}"))
 
 
 def _rendered(rendered: "Rendered") -> "Rendered":

@@ -210,9 +210,14 @@ class Archive:
         """Return the ids of all archived runs, in alphabetical order."""
         return tuple(sorted(run_id for runs in self.volumes().values() for run_id in runs))
 
-    def contains(self, run_id: str, stamp: str) -> bool:
-        """Return whether the archive contains a run with its latest judgement."""
-        return any(runs.get(run_id) == stamp for runs in self.volumes().values())
+    def newest_up_to(self, run_id: str, count: int) -> tuple[str, ...]:
+        """Return a run and the newest runs before it, oldest first, so many at most."""
+        with naming_damage(self.root):
+            tables = [pq.read_table(file, columns=["run_id", "started_at"]) for file in self.files("runs")]
+        archived = set(self.run_ids())
+        rows = (row for table in tables for row in table.to_pylist() if row["run_id"] in archived)
+        names = [row["run_id"] for row in sorted(rows, key=itemgetter("started_at", "run_id"))]
+        return tuple(names[: names.index(run_id) + 1][-count:])
 
     def files(self, kind: str, run_ids: Sequence[str] | None = None) -> list[Path]:
         """Return the files with records of a kind, for some runs or for all."""
@@ -461,7 +466,8 @@ def pack(
     with archive.writing(), naming_damage(archive.root):
         for folder in folders:
             run_id = folder.read_run().run_id
-            if not archive.contains(run_id, _stamp(folder)):
+            stamp = _stamp(folder)
+            if all(runs.get(run_id) != stamp for runs in archive.volumes().values()):
                 if progress is not None:
                     progress(f"packing {run_id}")
                 _add(folder, archive, *clients_of(folder))

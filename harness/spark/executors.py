@@ -82,26 +82,10 @@ class GroupedJob:
         """Persist rows on the executors' disks, so that nothing is read twice."""
         return rows.persist(StorageLevel.DISK_ONLY)
 
-    def without_group(self, rows: DataFrame) -> list[GroupedRow]:
-        """Return the rows that belong to no group."""
-        return [_row(each) for each in rows.where("part = ''").collect()]
-
-    def with_group(self, rows: DataFrame) -> DataFrame:
-        """Return the rows that belong to a group."""
-        return rows.where("part != ''")
-
     def groups_with_more_than(self, rows: DataFrame, count: int) -> list[str]:
         """Return the groups that have more than this number of rows."""
         counts = rows.groupBy("part").count()
         return [str(each[0]) for each in counts.where(counts["count"] > count).collect()]
-
-    def of_groups(self, rows: DataFrame, groups: Sequence[str]) -> DataFrame:
-        """Return the rows of these groups."""
-        return rows.where(rows["part"].isin(list(groups)))
-
-    def of_other_groups(self, rows: DataFrame, groups: Sequence[str]) -> DataFrame:
-        """Return the rows of all other groups."""
-        return rows.where(~rows["part"].isin(list(groups)))
 
     def collected(self, rows: DataFrame) -> list[GroupedRow]:
         """Return all rows."""

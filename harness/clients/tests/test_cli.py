@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.clients_beside import with_an_address
+from harness.cli.clients import with_an_address
 from harness.clients.libraries import LIBRARIES, ClientLibrary
 from harness.results.client_results import ClientsFiles, load_clients
 from harness.results.status import ExitCode
@@ -83,7 +83,7 @@ def test_a_run_lets_clients_in_after_its_scenarios_and_tells_of_both(
     suites: Path, kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (suites / "clients.py").write_text(_SCRIPT)
-    monkeypatch.setattr("harness.cli.clients_beside.choose_libraries", only_librdkafka)
+    monkeypatch.setattr("harness.cli.clients.choose_libraries", only_librdkafka)
 
     code = kafka_conformance(
         *("run", RIGHT, "--clients", "--suites", "small_suites", "--target", "reference", "--no-report"),

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from harness.orchestration import reporting
-from harness.orchestration.reporting import archive_and_build_trend
+from harness.orchestration.run import archive_and_build_trend
 from harness.report.model.trend import TREND_FOLDER
 from harness.results.client_results import archived_clients
 from harness.spark.archive import KINDS, Archive, ArchiveError, pack
@@ -39,7 +38,7 @@ def _built(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
     def build(_: Archive, __: Path, *, run_ids: Sequence[str], **___: object) -> None:
         built.append(run_ids)
 
-    monkeypatch.setattr(reporting, "build_trend", build)
+    monkeypatch.setattr("harness.spark.trend.build_trend", build)
     return built
 
 
