@@ -80,18 +80,18 @@ class Excerpt:
     """Counts of the uninformative exchanges that were left out between those, by API."""
 
 
+@dataclass(slots=True)
 class PageRoom:
     """Limits the excerpts of each pattern to the number that a group or a site has room for."""
 
-    def __init__(self, of_pattern_max: int = OF_PATTERN_MAX) -> None:
-        self._of_pattern_max = of_pattern_max
-        self._counts: Counter[Likeness] = Counter()
+    of_pattern_max: int = OF_PATTERN_MAX
+    _counts: Counter[Likeness] = field(default_factory=Counter)
 
     def has(self, finding: ReplayFinding) -> bool:
         """Count a finding, and return whether there is room for it."""
         key = likeness(finding)
         self._counts[key] += 1
-        return self._counts[key] <= self._of_pattern_max
+        return self._counts[key] <= self.of_pattern_max
 
     def within(self, excerpts: Iterable[Excerpt]) -> tuple[Excerpt, ...]:
         """Return the excerpts that get a page."""
@@ -149,7 +149,7 @@ class Excerpts:
             theirs = self._event(exchange, number, EventKind.RESPONSE, exchange.answer)
             ours = replace(theirs, fields=None, canonical=None, note="not compared")
             if exchange.answer is not None and (number in account.agreed or number in account.otherwise):
-                compared = _json(comparable(exchange.api, exchange.answer, frozenset((self.group,))))
+                compared = _json(comparable(exchange.api, exchange.answer, self.group))
                 theirs = ours = replace(theirs, canonical=compared)
                 answer = account.otherwise.get(number)
                 if answer is not None and not answer.is_as_recorded:
@@ -197,7 +197,7 @@ class Excerpts:
         yield Unlike(field=finding.field, expected=finding.expected, actual=finding.actual)
         if reported is None or reported.is_as_recorded or exchange.answer is None or not finding.field:
             return
-        recorded = comparable(exchange.api, exchange.answer, frozenset((self.group,)))
+        recorded = comparable(exchange.api, exchange.answer, self.group)
         yield from list(all_unlike(reported, recorded))[1:_UNLIKE_MAX]
 
 

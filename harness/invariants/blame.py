@@ -21,6 +21,7 @@ from harness.invariants.exchange import (
     instance_of,
     items,
     number,
+    partitions_in,
     structure,
     text,
 )
@@ -517,11 +518,10 @@ def _error_of(value: object, group: str) -> str:
 
 def _partitions_with(answer: Mapping[str, object], error: str) -> Iterator[tuple[str, int]]:
     """Yield the partitions of which an answer to a commit or a deletion of offsets says this."""
-    for topic in items(answer, "topics"):
-        for partition in items(topic, "partitions"):
-            if "committed_offset" not in partition and text(partition, "error_code") == error:
-                name = text(topic, "name") or text(topic, "topic_id")
-                yield name, number(partition, "partition_index")
+    for topic, partition in partitions_in(answer):
+        if "committed_offset" not in partition and text(partition, "error_code") == error:
+            name = text(topic, "name") or text(topic, "topic_id")
+            yield name, number(partition, "partition_index")
 
 
 def _seconds(duration_ms: float) -> str:

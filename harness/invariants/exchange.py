@@ -297,6 +297,12 @@ def items(fields: Fields, name: str) -> Iterator[Fields]:
         yield from (item for item in value if isinstance(item, Mapping))
 
 
+def partitions_in(fields: Fields) -> Iterator[tuple[Fields, Fields]]:
+    """Yield the partitions that a message lists, each with its topic."""
+    for topic in items(fields, "topics"):
+        yield from ((topic, partition) for partition in items(topic, "partitions"))
+
+
 def numbers(fields: Fields, name: str) -> list[int]:
     """Return the numbers of a collection; none where it is null or missing."""
     value = fields.get(name)

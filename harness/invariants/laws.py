@@ -30,6 +30,7 @@ from harness.invariants.exchange import (
     items,
     number,
     numbers,
+    partitions_in,
     structure,
     text,
 )
@@ -308,10 +309,11 @@ class ConsumerGroup:
             case _:
                 pass
 
-    def _gone(self, member_id: str, instance_id: str) -> None:
-        """Record that a member may have been removed, or may continue in the classic protocol."""
+    def _gone(self, member_id: str, instance_id: str, *, but: str = "") -> None:
+        """Record that members may have been removed, or may continue in the classic protocol, all but one."""
         for known, consumer in [*self.consumers.items()]:
-            if known == member_id or (instance_id and consumer.instance_id == instance_id):
+            is_same = known == member_id or (instance_id and consumer.instance_id == instance_id)
+            if is_same and known != but:
                 del self.consumers[known]
 
     def removed(self) -> None:
@@ -335,15 +337,9 @@ class ConsumerGroup:
         if number(answered.request, "member_epoch") < JOINS:
             del self.consumers[member_id]
             return
-        self._replaced(member_id, consumer)
+        self._gone("", consumer.instance_id, but=member_id)
         yield from self._given_twice(answered, member_id, consumer)
         consumer.accepted(answered)
-
-    def _replaced(self, member_id: str, consumer: Consumer) -> None:
-        """Remove any other member with this member's instance id."""
-        for known, other in [*self.consumers.items()]:
-            if known != member_id and other.instance_id and other.instance_id == consumer.instance_id:
-                del self.consumers[known]
 
     def _given_twice(self, answered: Exchange, member_id: str, consumer: Consumer) -> Iterator[Found]:
         """Report partitions that another member owns."""
@@ -495,11 +491,10 @@ class Commits:
         return write
 
     def _entries(self, fields: Fields) -> Iterator[tuple[TopicPartition, Fields]]:
-        for topic in items(fields, "topics"):
+        for topic, entry in partitions_in(fields):
             topic_id = text(topic, "topic_id")
             name = text(topic, "name") or self.names.get(topic_id, topic_id)
-            for entry in items(topic, "partitions"):
-                yield (name, number(entry, "partition_index")), entry
+            yield (name, number(entry, "partition_index")), entry
 
 
 @dataclass(slots=True)

@@ -36,12 +36,12 @@ class Unlike:
     actual: str
 
 
-def comparable(api: str, fields: Fields, groups: frozenset[str]) -> Fields:
-    """Return the fields of an answer to compare: entries of these groups only, without random values."""
+def comparable(api: str, fields: Fields, group_id: str) -> Fields:
+    """Return the fields of an answer to compare: entries of this group only, without random values."""
     name = descriptor(api).group_entries
     entries = fields.get(name)
     if isinstance(entries, Sequence):
-        mine = [each for each in entries if "group_id" not in each or each["group_id"] in groups]
+        mine = [each for each in entries if "group_id" not in each or each["group_id"] == group_id]
         fields = {**fields, name: mine}
     compared = _compared(api, "", fields)
     assert isinstance(compared, dict)

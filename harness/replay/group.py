@@ -6,7 +6,7 @@ of events, each group is one part.
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import inf
@@ -20,7 +20,7 @@ from harness.replay.history import RecordedConversation, members_of, read_conver
 from harness.replay.machine import RacedMachine, ReplayMachine, refusal
 from harness.replay.modern import ModernGroup, is_first, joins
 from harness.replay.modern import has_earlier_members as has_earlier_modern_members
-from harness.replay.search import Course, Misfit, Skip, finding_of, unexplained
+from harness.replay.search import Course, Skip, finding_of, unexplained
 from harness.replay.seeds import (
     Seed,
     SeedOffset,
@@ -151,7 +151,6 @@ class _Part:
     ) -> None:
         self._past, self._conversation, self._end_ms = past, conversation, end_ms
         self._spec, self._group_id, self._account = past.spec, past.group_id, past.account
-        self._groups = frozenset((self._group_id,))
         self.transactional = past.transactional | transactional_ids(conversation.operations, self._group_id)
         self._operations = about(conversation.operations, self._group_id, self.transactional)
         heartbeats = [each for each in self._operations if each.api in HEARTBEATS]
@@ -177,22 +176,25 @@ class _Part:
 
     def run(self) -> Running | None:
         """Replay the part; return the coordinator that continues, if there is one."""
-        reported = self._tellable()
+        self._reported = self._tellable()
         if (why := self._beyond_replay()) is not None:
-            self._leave_out(reported, why)
+            self._leave_out(self._reported, why)
             return None
         running, begin_ms = self._past.running, self._past.end_ms
-        gaps = [each for each in self._gaps if begin_ms < each.until_ms and each.since_ms < self._end_ms]
+        self._gaps = [
+            each for each in self._gaps if begin_ms < each.until_ms and each.since_ms < self._end_ms
+        ]
         breaks = [each for each in self._breaks() if begin_ms <= each < self._end_ms]
         seed = Seed(at_ms=-inf) if self._past.is_whole and begin_ms == -inf else None
-        unseen = {at_ms for gap in gaps for at_ms in (gap.since_ms, gap.until_ms) if at_ms > begin_ms}
-        breaks = [each for each in breaks if each not in unseen]
+        edges_ms = (at_ms for gap in self._gaps for at_ms in (gap.since_ms, gap.until_ms))
+        self._unseen = {at_ms for at_ms in edges_ms if at_ms > begin_ms}
+        breaks = [each for each in breaks if each not in self._unseen]
         left_behind: Seed | Running | None = running or seed
-        for era_ms, end_ms in pairwise((begin_ms, *sorted((*breaks, *unseen)), inf)):
-            left_behind = self._era(reported, left_behind, era_ms, end_ms, gaps, unseen)
-        lost = [each for each in reported if any(is_under_way(each, at_ms) for at_ms in breaks)]
+        for era_ms, end_ms in pairwise((begin_ms, *sorted((*breaks, *self._unseen)), inf)):
+            left_behind = self._era(left_behind, era_ms, end_ms)
+        lost = [each for each in self._reported if any(is_under_way(each, at_ms) for at_ms in breaks)]
         self._leave_out(lost, "while the coordinator went or was gone")
-        of_gaps = [each for each in reported if any(is_under_way(each, at_ms) for at_ms in unseen)]
+        of_gaps = [each for each in self._reported if any(is_under_way(each, at) for at in self._unseen)]
         self._leave_out([each for each in of_gaps if each not in lost], UNSEEN)
         return left_behind if isinstance(left_behind, Running) else None
 
@@ -202,29 +204,21 @@ class _Part:
             return []
         return breaks_of(self._operations, self._conversation.breaks, self._conversation.refusals)
 
-    def _era(
-        self,
-        reported: Sequence[Exchange],
-        known: Seed | Running | None,
-        begin_ms: float,
-        end_ms: float,
-        gaps: Sequence[Gap],
-        unseen: set[float],
-    ) -> Seed | Running | None:
+    def _era(self, known: Seed | Running | None, begin_ms: float, end_ms: float) -> Seed | Running | None:
         """Replay the requests to one coordinator; return what is known after it."""
         is_first = begin_ms == self._past.end_ms
         era = [
             each
-            for each in reported
+            for each in self._reported
             if (is_first or begin_ms < each.asked_ms) and belongs_before(each, end_ms)
         ]
-        under_way = [each for each in reported if is_under_way(each, end_ms)]
-        if any(gap.has(begin_ms, end_ms) for gap in gaps):
+        under_way = [each for each in self._reported if is_under_way(each, end_ms)]
+        if any(each.since_ms <= begin_ms and end_ms <= each.until_ms for each in self._gaps):
             self._leave_out(era, UNSEEN)
             return None
         if known is None and begin_ms == -inf:
             known = self._seed_at_first(era)
-        if end_ms in unseen:
+        if end_ms in self._unseen:
             self._replay_era(with_begun(era, under_way, begin_ms), known)
             return None
         running = self._replay_era(era, known)
@@ -234,7 +228,7 @@ class _Part:
         is_settled = running.machine.is_settled() and not self.transactional
         if not is_settled or self._may_have_expired(running, back):
             return None
-        in_log = replace(running.machine.harvest(self._group_id), unknown=running.unknown)
+        in_log = replace(running.machine.harvest(), unknown=running.unknown)
         return carried(in_log, under_way, at_ms=back, names=self._conversation.topic_names)
 
     def _may_have_expired(self, running: Running, back: float) -> bool:
@@ -332,7 +326,7 @@ class _Part:
             operations=fed,
             until_ms=until_of(fed),
             tolerance_ms=TOLERANCE_MS + self._conversation.slowest_ms,
-            groups=self._groups,
+            group_id=self._group_id,
             begin=before.machine.copy,
         )
         every, apart_ms = unexplained(course, doubted=maybe_unseen)
@@ -344,7 +338,10 @@ class _Part:
         self._account.compared += (
             sum(each.is_compared for each in fed) - len(every) + len(found) - len(missed)
         )
-        self._note_answers(fed, (*(each.place for each in every), *missed), found)
+        misfits = {*(each.place for each in every), *missed}
+        agreed = (each for place, each in enumerate(fed) if each.is_compared and place not in misfits)
+        self._account.agreed.update(each.position for each in agreed)
+        self._account.otherwise |= {fed[each.place].position: each.reported for each in found}
         room = max(FINDINGS_OF_GROUP_MAX - len(self._account.findings), 0)
         of_conversation = self._account.conversation_id
         self._account.findings += [
@@ -362,22 +359,13 @@ class _Part:
         )
         return running, ()
 
-    def _note_answers(
-        self, fed: Sequence[Exchange], others: Collection[int], found: Sequence[Misfit]
-    ) -> None:
-        """Note which answers agree, which are all but `others`, and what the reference answers otherwise."""
-        misfits = set(others)
-        agreed = (each for place, each in enumerate(fed) if each.is_compared and place not in misfits)
-        self._account.agreed.update(each.position for each in agreed)
-        self._account.otherwise |= {fed[each.place].position: each.reported for each in found}
-
     def _machine(self, seed: Seed) -> ReplayMachine:
         is_timed = self.is_modern
         topics = self._conversation.topics_at(seed.at_ms) if is_timed else self._topics_named()
         kind = RacedMachine if self._past.is_raced else ReplayMachine
-        machine = kind(self._spec, self._conversation, self._groups, topics, self._strays)
+        machine = kind(self._spec, self._conversation, self._group_id, topics, self._strays)
         if seed.at_ms != -inf or seed.offsets:
-            machine.plant(seed, self._group_id)
+            machine.plant(seed)
         return machine
 
     def _topics_named(self) -> dict[str, int]:

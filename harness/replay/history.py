@@ -26,6 +26,7 @@ from harness.invariants.exchange import (
     Fields,
     items,
     number,
+    partitions_in,
     text,
 )
 from harness.replay.topics import SHOWS_MISSING, TopicChange, TopicsSeen, with_partitions
@@ -152,7 +153,6 @@ class _Reader:
             each.index = index
         for operation in self.conversation.operations:
             self._learn_topics_of(operation)
-            self._learn_fetched_ids_of(operation)
         self._doubt()
         return self.conversation
 
@@ -203,19 +203,13 @@ class _Reader:
                 self.conversation.seen_topic_ids.add(text(topic, "topic_id"))
 
     def _learn_topics_of(self, operation: Exchange) -> None:
-        """Learn of partitions for which a commit was not refused: they exist, even without metadata."""
-        if operation.answer is None or operation.descriptor.offsets not in COMMITS_OFFSETS:
-            return
-        for topic in items(operation.answer, "topics"):
-            for partition in items(topic, "partitions"):
+        """Learn of what a commit, or a fetch by ids, was not refused for: it exists, without metadata too."""
+        use = operation.descriptor.offsets
+        if use in COMMITS_OFFSETS:
+            for topic, partition in partitions_in(operation.response):
                 if text(partition, "error_code") not in _NO_TOPIC:
                     self._know(self._name_of(topic), number(partition, "partition_index") + 1)
-
-    def _learn_fetched_ids_of(self, operation: Exchange) -> None:
-        """Learn of topic ids that a fetch was not refused for; fetching by name shows no such thing."""
-        if operation.answer is None or operation.descriptor.offsets is not OffsetUse.FETCHES:
-            return
-        for group in items(operation.answer, "groups"):
+        for group in items(operation.response, "groups") if use is OffsetUse.FETCHES else ():
             for topic in items(group, "topics"):
                 errors = {text(each, "error_code") for each in items(topic, "partitions")}
                 if text(topic, "topic_id") and not errors & _NO_TOPIC:

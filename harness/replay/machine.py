@@ -170,19 +170,19 @@ class ReplayMachine:
         self,
         spec: ReferenceProfile,
         conversation: RecordedConversation,
-        groups: frozenset[str],
+        group_id: str,
         topics: Mapping[str, int],
         strays: Mapping[str, tuple[str, ...]],
     ) -> None:
         """Begin with topics, whose partition counts are given, and without groups.
 
-        The recording shows what the target chose. Answers are compared about some groups. Strays are ids that
+        The recording shows what the target chose. Answers are compared about one group. Strays are ids that
         answers list and that no request was answered with, by prefix.
         """
         self.now_ms = Millis(0)
         self._spec = spec
         self._operations: Sequence[Exchange] = conversation.operations
-        self._groups = groups
+        self._group_id = GroupId(group_id)
         self._choices = SeenChoices(self._operations, strays)
         self._timers = DelayedTimers()
         self._apis = spec.broker(self._choices, self._timers)
@@ -267,9 +267,7 @@ class ReplayMachine:
 
     def digest(self) -> str:
         """Return a text that is equal only for states with the same future behaviour."""
-        committed = [
-            self._shard.find_group(GroupId(each), committed=True) is not None for each in self._groups
-        ]
+        committed = self._shard.find_group(self._group_id, committed=True) is not None
         due = [(each.due_ms, each.key) for each in self.inner_steps()]
         return repr((state_of(self._shard), committed, due, sorted(self._choices.given)))
 
@@ -279,11 +277,11 @@ class ReplayMachine:
         shared = (self._spec, self._spec.profile, self._spec.config, self._operations, ranges)
         return deepcopy(self, {id(each): each for each in shared})
 
-    def plant(self, seed: Seed, group_id: str) -> None:
+    def plant(self, seed: Seed) -> None:
         """Load a group into the coordinator, as from its partition's log."""
         self.now_ms = Millis(int(max(seed.at_ms, 0.0)))
         coordinator = self._apis.coordinator
-        partition = partition_for(GroupId(group_id), self._spec.config.offsets_topic_num_partitions)
+        partition = partition_for(self._group_id, self._spec.config.offsets_topic_num_partitions)
         self._planted = seed.records(self.now_ms)
         coordinator.unload(partition, epoch=1, now_ms=self.now_ms)
         coordinator.begin_loading(partition, epoch=2, now_ms=self.now_ms)
@@ -296,10 +294,10 @@ class ReplayMachine:
         shares = (each for each in self._shard.groups() if isinstance(each, ShareGroup))
         return not awaited and not any(initialized_assignment_pending(each) for each in shares)
 
-    def harvest(self, group_id: str) -> Seed:
+    def harvest(self) -> Seed:
         """Return what a coordinator that took over now would find in the log."""
-        log, of_group = (*self._planted, *self._apis.append_log), GroupId(group_id)
-        return seed_of(log, self._shard.offsets.of_group(of_group), group_id=of_group, now_ms=self.now_ms)
+        log, offsets = (*self._planted, *self._apis.append_log), self._shard.offsets.of_group(self._group_id)
+        return seed_of(log, offsets, group_id=self._group_id, now_ms=self.now_ms)
 
     def go_on(
         self, operations: Sequence[Exchange], strays: Mapping[str, tuple[str, ...]], topics: Mapping[str, int]
@@ -366,7 +364,7 @@ class ReplayMachine:
 
         def read(response: BrokerResponse) -> Fields:
             answered = bytes(_ID_BYTES) + write_response(header, response)[_ID_BYTES:]
-            return comparable(api, _decoded(api, header.api_version, answered), self._groups)
+            return comparable(api, _decoded(api, header.api_version, answered), self._group_id)
 
         def with_value(name: str, value: object) -> object:
             # A choice names a field of its response.
@@ -476,7 +474,7 @@ class RacedMachine(ReplayMachine):
     @override
     def digest(self) -> str:
         """Return a text of the groups, their offsets, pending writes and removals, and near deadlines."""
-        written = [self._shard.find_group(GroupId(each), committed=True) is not None for each in self._groups]
+        written = self._shard.find_group(self._group_id, committed=True) is not None
         waiting = (len(self._written), len(self._shard.pending_deletions), self._dying)
         due = [each.key for each in self._due_soon()]
         return repr((state_of(self._shard), written, waiting, due, sorted(self._choices.given)))

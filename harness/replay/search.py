@@ -126,8 +126,8 @@ class Course:
     """The latest time at which each must have taken effect and been answered."""
     tolerance_ms: float
     """How far a deadline may be off."""
-    groups: frozenset[str]
-    """The groups about which answers are compared."""
+    group_id: str
+    """The group about which answers are compared."""
     begin: Callable[[], ReplayMachine]
     unheeded: set[int] = field(default_factory=set)
     """Places of operations whose answers are ignored."""
@@ -300,7 +300,7 @@ class Course:
             return None
         recorded = self._recorded.get(place)
         if recorded is None:
-            recorded = comparable(operation.api, operation.answer, self.groups)
+            recorded = comparable(operation.api, operation.answer, self.group_id)
             self._recorded[place] = recorded
         return self._late(reported, next(all_unlike(reported, recorded), None))
 

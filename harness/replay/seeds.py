@@ -10,7 +10,17 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from harness.apis.descriptor import NAMES_WRITTEN_OFFSETS, OffsetUse
-from harness.invariants.exchange import HEARTBEATS, NO_ERROR, Exchange, Fields, binary, items, number, text
+from harness.invariants.exchange import (
+    HEARTBEATS,
+    NO_ERROR,
+    Exchange,
+    Fields,
+    binary,
+    items,
+    number,
+    partitions_in,
+    text,
+)
 from harness.targets.reference.profile import CLIENT_HOST
 from reference_coordinator.core.consumer_records import ConsumerGroupRecord
 from reference_coordinator.core.ids import GenerationId, GroupId, GroupInstanceId, MemberId, Millis
@@ -96,7 +106,10 @@ def first_seed(operations: Sequence[Exchange]) -> Seed | None:
     joins = [each for each in operations if each.api == "JoinGroup"]
     for sync in operations:
         group = _group_by(sync, joins)
-        if group is not None and not any(_is_changing_members(each, sync.answered_ms) for each in operations):
+        if group is None:
+            continue
+        changing = (each for each in operations if each.api in ("JoinGroup", "LeaveGroup"))
+        if not any(each.asked_ms < sync.answered_ms < each.answered_ms for each in changing):
             return Seed(at_ms=sync.answered_ms, group=group, unknown=None)
     return None
 
@@ -133,10 +146,10 @@ def offsets_after(operation: Exchange, group_id: str, names: Mapping[str, str]) 
         return tuple(each for each in found if each.offset != NO_OFFSET)
     committed = {
         (_name_of(topic, names), number(each, "partition_index"))
-        for topic, each in _entries(operation.answer)
+        for topic, each in partitions_in(operation.answer)
         if text(each, "error_code") == NO_ERROR
     }
-    offsets = (_offset(group_id, topic, each, names) for topic, each in _entries(operation.request))
+    offsets = (_offset(group_id, topic, each, names) for topic, each in partitions_in(operation.request))
     return tuple(each for each in offsets if (each.topic, each.partition) in committed)
 
 
@@ -146,11 +159,6 @@ def has_earlier_members(operations: Sequence[Exchange]) -> bool:
     given = {text(each.answer or {}, "member_id") for each in joins if not text(each.request, "member_id")}
     accepted = {text(each.request, "member_id") for each in joins if each.error == NO_ERROR}
     return bool(accepted - given - {""})
-
-
-def _is_changing_members(operation: Exchange, at_ms: float) -> bool:
-    """Return whether a request that changes members is in flight at that time."""
-    return operation.api in ("JoinGroup", "LeaveGroup") and operation.asked_ms < at_ms < operation.answered_ms
 
 
 def _group_by(sync: Exchange, joins: Sequence[Exchange]) -> SeedGroup | None:
@@ -238,13 +246,8 @@ def _offsets_named(
                 yield (offset.topic, offset.partition), offset
 
 
-def _entries(fields: Fields) -> Iterator[tuple[Fields, Fields]]:
-    for topic in items(fields, "topics"):
-        yield from ((topic, partition) for partition in items(topic, "partitions"))
-
-
 def _partitions(request: Fields, names: Mapping[str, str]) -> Iterator[TopicPartition]:
-    for topic, partition in _entries(request):
+    for topic, partition in partitions_in(request):
         yield _name_of(topic, names), number(partition, "partition_index")
 
 
@@ -268,7 +271,7 @@ def _offset(group_id: str, topic: Fields, partition: Fields, names: Mapping[str,
 def _fetched(answer: Fields, group_id: str, names: Mapping[str, str]) -> Iterator[SeedOffset]:
     parts = [each for each in items(answer, "groups") if text(each, "group_id") == group_id]
     for part in parts or [answer]:
-        for topic, partition in _entries(part):
+        for topic, partition in partitions_in(part):
             if text(partition, "error_code") == NO_ERROR:
                 yield _offset(group_id, topic, partition, names)
 

@@ -207,10 +207,6 @@ class Gap:
     is_before: bool = False
     """Whether the connection began unrecorded. Members send often; others may have been silent."""
 
-    def has(self, begin_ms: float, end_ms: float) -> bool:
-        """Return whether a period is within the gap."""
-        return self.since_ms <= begin_ms and end_ms <= self.until_ms
-
 
 def gaps_of(operations: Sequence[Exchange], gaps: Iterable[Gap]) -> list[Gap]:
     """Return the gaps that concern the group of some operations.

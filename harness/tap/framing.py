@@ -135,8 +135,11 @@ class Stream:
         if self.dialogue.guard is not None and self.side is Endpoint.CLIENT:
             self.dialogue.refused = f"a frame of {announced} bytes cannot be looked at"
             text = f"refused: {self.dialogue.refused}"
-        self.dialogue.remark(Remark(side=self.side, correlation_id=None, text=text))
+        self._say(None, text)
         return self.flush()
+
+    def _say(self, correlation_id: int | None, text: str) -> None:
+        self.dialogue.remark(Remark(side=self.side, correlation_id=correlation_id, text=text))
 
     def _limits(self, size: int) -> tuple[int, int]:
         """Return how many bytes of a frame are awaited before any are passed on, and how many recorded."""
@@ -182,8 +185,7 @@ class RequestStream(Stream):
                 guard.refuse_frame(frame[_SIZE_BYTES:])
             except NotOurs as refused:
                 self.dialogue.refused = str(refused)
-                text = f"refused: {refused}"
-                self.dialogue.remark(Remark(side=self.side, correlation_id=correlation_id, text=text))
+                self._say(correlation_id, f"refused: {refused}")
                 return b""
         if may_lead_elsewhere(key, version) or (guard is not None and key in _GIVE_EPOCHS):
             awaited[correlation_id] = (key, version)
@@ -193,7 +195,7 @@ class RequestStream(Stream):
             return frame
         # A broker answers an unknown version with the versions that it supports. Source: KIP-511.
         text = f"v{version} passed on as a version that nobody knows, for the client to ask in an older"
-        self.dialogue.remark(Remark(side=self.side, correlation_id=correlation_id, text=text))
+        self._say(correlation_id, text)
         return frame[: _VERSION_AT.start] + _UNKNOWN_VERSION + frame[_VERSION_AT.stop :]
 
 
@@ -230,6 +232,3 @@ class ResponseStream(Stream):
             return frame
         self._say(correlation_id, looked_at.note)
         return _SIZE.pack(len(looked_at.payload)) + looked_at.payload
-
-    def _say(self, correlation_id: int, text: str) -> None:
-        self.dialogue.remark(Remark(side=self.side, correlation_id=correlation_id, text=text))
