@@ -3,7 +3,7 @@
 import asyncio
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -164,13 +164,13 @@ _LAST: Final = 8
 """Rows for what follows the outcome, such as where the scenarios are."""
 
 
+@dataclass(frozen=True, slots=True)
 class Found:
     """Prints what a search finds, as long as there is room, and its end; everything is in its folders."""
 
-    def __init__(self, writer: Writer, display: ProgressDisplay, names: tuple[str, str]) -> None:
-        self._writer = writer
-        self._display = display
-        self._names = names
+    _writer: Writer
+    _display: ProgressDisplay
+    _names: tuple[str, str]
 
     def tell(self, harvest: Harvest, found: Cluster | None) -> None:
         """Show how far a search is, and a new cluster."""
@@ -290,12 +290,12 @@ def _searched(
     return hunt.losses, found_folder.scripts
 
 
+@dataclass(frozen=True, slots=True)
 class FoundFolder:
     """Writes the scenarios of findings to disk as soon as there are any."""
 
-    def __init__(self, plan: SearchPlan) -> None:
-        self._plan = plan
-        self._written: dict[int, tuple[Path, str, Cluster]] = {}
+    _plan: SearchPlan
+    _written: dict[int, tuple[Path, str, Cluster]] = field(default_factory=dict, init=False)
 
     def write(self, found: Cluster, traces: Heard) -> None:
         """Write a cluster's scenario, in place of an earlier one of the same cluster."""

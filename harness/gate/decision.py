@@ -28,6 +28,12 @@ from harness.trace.events import TARGET_LOST, RunFooter
 from harness.verdict import Confirmation, Delta, Outcome
 
 Weighed: TypeAlias = tuple[Complaint, Handling]
+_AGAIN: Final = "run it again; the gate decides only on complete runs"
+_LOGS: Final = "record/logs.tar.zst in the run's folder has what its brokers wrote"
+_MORE: Final = "run more scenarios, or have the policy ask for less"
+_MEND: Final = "mend the target, or have the policy ask for less"
+_SAME: Final = "run the same selection, or set baseline.vanished to warn"
+_PRUNE: Final = "`kafka-conformance expect prune` removes the entry; or renew it by hand"
 NOTHING_CHECKED: Final = CheckedRun(judgements=(), differences=(), stale_entries=(), removed=())
 
 
@@ -58,20 +64,17 @@ class Evidence:
     """Complaints about the client scripts as a whole."""
 
 
+def complain(kind: Kind, subject: str, reason: str, remedy: str) -> Complaint:
+    """Return a complaint that is about no single result."""
+    return Complaint(kind=kind, subject=subject, reason=reason, remedy=remedy)
+
+
 def refusal(run_id: str, targets: tuple[str, ...], reasons: Sequence[str]) -> Decision:
     """Decide on an incomplete run: it is red, since what it lacks might be red."""
     return Decision(
         run_id=run_id,
         targets=targets,
-        complaints=tuple(
-            Complaint(
-                kind=Kind.CUT_SHORT,
-                subject=f"run {run_id}",
-                reason=reason,
-                remedy="run it again; the gate decides only on complete runs",
-            )
-            for reason in reasons
-        ),
+        complaints=tuple(complain(Kind.CUT_SHORT, f"run {run_id}", reason, _AGAIN) for reason in reasons),
     )
 
 
@@ -169,15 +172,7 @@ def _of_ending(evidence: Evidence) -> Iterator[Weighed]:
     ended = evidence.footer.ended if evidence.footer else ""
     if ended.startswith(TARGET_LOST):
         reported = ended.removeprefix(TARGET_LOST).strip()
-        yield (
-            Complaint(
-                kind=Kind.TARGET_LOST,
-                subject=f"run {evidence.run_id}",
-                reason=reported,
-                remedy="record/logs.tar.zst in the run's folder has what its brokers wrote",
-            ),
-            Handling.FAIL,
-        )
+        yield complain(Kind.TARGET_LOST, f"run {evidence.run_id}", reported, _LOGS), Handling.FAIL
 
 
 def _on(judgement: Judgement) -> str:
@@ -251,14 +246,14 @@ def _of_numbers(counted: Sequence[Judgement], evidence: Evidence, policy: Policy
         reason = "no scenario that counts was run on any target"
         if counted and all(isinstance(each, ClientResult) for each in counted):
             reason = "no client script that counts was run on any target"
-        yield _missing(Kind.NOTHING_RAN, f"run {evidence.run_id}", reason), Handling.FAIL
+        yield complain(Kind.NOTHING_RAN, f"run {evidence.run_id}", reason, _MORE), Handling.FAIL
         return
     for pattern in policy.require.targets:
         ran_with = sorted(name for name, count in ran.items() if count)
         fitting = (evidence.infos[name] for name in ran_with if name in evidence.infos)
         if not any(matches_target(pattern, info) for info in fitting):
             reason = f"nothing was run on a target that fits; there is {', '.join(ran_with)}"
-            yield _missing(Kind.TARGET_MISSING, pattern, reason), Handling.FAIL
+            yield complain(Kind.TARGET_MISSING, pattern, reason, _MORE), Handling.FAIL
     yield from _of_floors(ran, _tally(counted, evidence, _CONFORMS), evidence, policy)
 
 
@@ -273,12 +268,10 @@ def _of_floors(
             continue
         if (count := ran.get(name, 0)) < require.scenario_count_min:
             reason = f"{count} scenarios were run on it; {require.scenario_count_min} are required"
-            yield _missing(Kind.TOO_FEW, name, reason), Handling.FAIL
+            yield complain(Kind.TOO_FEW, name, reason, _MORE), Handling.FAIL
         if (count := conforming.get(name, 0)) < require.conforming_count_min:
             reason = f"{count} scenarios conform on it; {require.conforming_count_min} are required"
-            remedy = "mend the target, or have the policy ask for less"
-            complaint = Complaint(kind=Kind.TOO_FEW_CONFORM, subject=name, reason=reason, remedy=remedy)
-            yield complaint, Handling.FAIL
+            yield complain(Kind.TOO_FEW_CONFORM, name, reason, _MEND), Handling.FAIL
 
 
 def _tally(
@@ -295,11 +288,6 @@ def _tally(
     return {name: len(ids) for name, ids in ran.items()}
 
 
-def _missing(kind: Kind, subject: str, reason: str) -> Complaint:
-    remedy = "run more scenarios, or have the policy ask for less"
-    return Complaint(kind=kind, subject=subject, reason=reason, remedy=remedy)
-
-
 def _of_vanished(evidence: Evidence, policy: Policy) -> Iterator[Weighed]:
     """Complain of what the baseline ran and this run did not."""
     now = {(each.target, each.scenario_id): each for each in evidence.checked.judgements}
@@ -311,13 +299,8 @@ def _of_vanished(evidence: Evidence, policy: Policy) -> Iterator[Weighed]:
             continue
         if after is None or after.outcome == Outcome.NOT_APPLICABLE:
             why = "is not in this run" if after is None else f"is not applicable any more: {after.reason}"
-            complaint = Complaint(
-                kind=Kind.VANISHED,
-                subject=_on(before),
-                reason=f"it {before.outcome} in the baseline and {why}",
-                remedy="run the same selection, or set baseline.vanished to warn",
-            )
-            yield complaint, policy.baseline.vanished
+            reason = f"it {before.outcome} in the baseline and {why}"
+            yield complain(Kind.VANISHED, _on(before), reason, _SAME), policy.baseline.vanished
 
 
 def _of_expectations(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[Weighed]:
@@ -339,14 +322,9 @@ def _of_expectations(counted: Sequence[Judgement], evidence: Evidence, policy: P
 def _weighed_entry(
     subject: str, reason: str, judgement: Judgement | None, policy: Policy, *, is_expired: bool
 ) -> Weighed:
-    complaint = Complaint(
-        kind=Kind.EXPIRED if is_expired else Kind.STALE,
-        subject=subject,
-        reason=reason,
-        remedy="`kafka-conformance expect prune` removes the entry; or renew it by hand",
-        judgement=judgement,
-    )
-    return complaint, policy.expectations.expired if is_expired else policy.expectations.stale
+    complaint = complain(Kind.EXPIRED if is_expired else Kind.STALE, subject, reason, _PRUNE)
+    handling = policy.expectations.expired if is_expired else policy.expectations.stale
+    return complaint.model_copy(update={"judgement": judgement}), handling
 
 
 def _notes(evidence: Evidence, policy: Policy) -> Iterator[str]:

@@ -13,11 +13,11 @@ from harness.diff.check import CheckedRun, Precedents
 from harness.diff.expectations import SourcedEntry
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
-from harness.gate.decision import NOTHING_CHECKED, Evidence, Weighed, decide, refusal, weights
+from harness.gate.decision import NOTHING_CHECKED, Evidence, Weighed, complain, decide, refusal, weights
 from harness.gate.policy import FILE_NAME, Handling, Policy, PolicyError, refuse_idle_patterns
 from harness.gate.sides import OF_CLIENTS_TOO, OF_SCENARIOS, StoredRun, cut_short, open_run
 from harness.orchestration.judging import Given, check_folder, read_baseline, read_expectations
-from harness.report.model.gate_data import Complaint, Decision, Kind
+from harness.report.model.gate_data import Decision, Kind
 from harness.results.baseline import BY_OPTION, BaselineData, results_against
 from harness.results.client_results import (
     ClientResult,
@@ -70,25 +70,16 @@ def together(of_scenarios: CheckedRun, of_clients: CheckedRun) -> CheckedRun:
 
 
 def _gone(policy: Policy) -> Weighed:
-    complaint = Complaint(
-        kind=Kind.VANISHED,
-        subject="client scripts",
-        reason="the baseline has some, and this run has none",
-        remedy="run with --clients, or set baseline.vanished to warn",
-    )
-    return complaint, policy.baseline.vanished
+    reason = "the baseline has some, and this run has none"
+    remedy = "run with --clients, or set baseline.vanished to warn"
+    return complain(Kind.VANISHED, "client scripts", reason, remedy), policy.baseline.vanished
 
 
 def _of_ending(run: ClientsRun) -> Iterator[Weighed]:
     if run.ended != ENDED_COMPLETE:
         kind = Kind.TARGET_LOST if run.ended.startswith(TARGET_LOST) else Kind.CUT_SHORT
-        complaint = Complaint(
-            kind=kind,
-            subject=f"the clients of run {run.header.run_id}",
-            reason=run.ended,
-            remedy="let the clients run again; the gate decides only on complete runs",
-        )
-        yield complaint, Handling.FAIL
+        remedy = "let the clients run again; the gate decides only on complete runs"
+        yield complain(kind, f"the clients of run {run.header.run_id}", run.ended, remedy), Handling.FAIL
 
 
 def _of_lost(run: ClientsRun, policy: Policy) -> Iterator[Weighed]:
@@ -102,10 +93,7 @@ def _of_lost(run: ClientsRun, policy: Policy) -> Iterator[Weighed]:
         and policy.counts.target(infos[each.target])
     }
     for name, reported in lost.items():
-        complaint = Complaint(
-            kind=Kind.TARGET_LOST, subject=name, reason=reported.strip(), remedy=_LOST_REMEDY
-        )
-        yield complaint, Handling.FAIL
+        yield complain(Kind.TARGET_LOST, name, reported.strip(), _LOST_REMEDY), Handling.FAIL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
