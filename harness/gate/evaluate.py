@@ -41,7 +41,8 @@ def with_clients(
     if run is None:
         return evidence if baseline is None else replace(evidence, further=(_gone(policy),))
     before = None if baseline is None else _renamed(baseline, policy)
-    checked = check_clients(run, entries=evidence.entries, baseline=before, today=evidence.today)
+    precedents = Precedents(entries=evidence.entries, baseline=before, today=evidence.today)
+    checked = check_clients(run, precedents)
     infos = client_infos(run, () if baseline is None else tuple(baseline.libraries))
     return replace(
         evidence,
@@ -229,10 +230,10 @@ def judge_whole(path: Path, entries: Sequence[SourcedEntry], today: date) -> Jud
     """
     run = open_run(path, OF_CLIENTS_TOO)
     _refuse(f"{path}: nothing can be concluded from it", cut_short(run))
-    checked, infos = _checked(run, Precedents(entries=entries, today=today)), dict(run.infos)
+    precedents = Precedents(entries=entries, today=today)
+    checked, infos = _checked(run, precedents), dict(run.infos)
     if run.clients is not None:
-        of_clients = check_clients(run.clients, entries=entries, baseline=None, today=today)
-        checked = together(checked, of_clients)
+        checked = together(checked, check_clients(run.clients, precedents))
         infos |= client_infos(run.clients)
     return JudgedRun(checked=checked, infos=infos)
 

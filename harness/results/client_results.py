@@ -15,7 +15,7 @@ from typing import Final, Self
 
 from pydantic import TypeAdapter
 
-from harness.diff.check import CheckedRun
+from harness.diff.check import CheckedRun, Precedents
 from harness.diff.expectations import SourcedEntry, apply_expectations
 from harness.diff.judge import TargetInfo
 from harness.diff.model import GOOD, Attempt, Judgement, compared_with
@@ -428,23 +428,13 @@ def client_infos(run: ClientsRun, libraries: Sequence[str] = ()) -> Mapping[str,
     }
 
 
-def check_clients(
-    run: ClientsRun,
-    *,
-    entries: Sequence[SourcedEntry],
-    baseline: Sequence[Judgement] | None,
-    today: date,
-) -> CheckedRun:
+def check_clients(run: ClientsRun, precedents: Precedents) -> CheckedRun:
     """Check client scripts against expectation entries and against an earlier run's results.
 
-    Args:
-        run: the client scripts.
-        entries: the known differences.
-        baseline: an earlier run's judgements, with its targets renamed to this run's names; or None.
-        today: the date by which entries expire.
+    The targets of the earlier run have this run's names.
     """
-    applied = apply_expectations(run.results, client_infos(run), entries, today)
-    compared = compared_with(applied.judgements, baseline)
+    applied = apply_expectations(run.results, client_infos(run), precedents.entries, precedents.today)
+    compared = compared_with(applied.judgements, precedents.baseline)
     return CheckedRun(
         judgements=compared.judgements,
         differences=(),
