@@ -51,6 +51,17 @@ class DriveReport:
     """By target name, the duration of its drive in milliseconds."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A target that is driven under a name."""
+
+    target: Target
+    name: str
+    scripts: Mapping[str, Script]
+    base_config: Mapping[str, str]
+    """Properties for each of its brokers."""
+
+
 @asynccontextmanager
 async def fetching(
     targets: Sequence[Target], tell: Callable[[str, str], None]
@@ -168,47 +179,36 @@ class RunDrive:
         are_alone = all(is_reference(target.spec) for target in self.plan.targets)
         return self.cluster is None and not are_alone and len(self.plan.scripts) >= _BACKGROUND_FROM
 
-    async def alone(
-        self,
-        target: Target,
-        name: str,
-        *,
-        base_config: Mapping[str, str] | None,
-        scripts: Mapping[str, Script] | None,
-    ) -> TargetRecord:
+    def _asked_for(self, target: Target) -> Subject:
+        config = self.plan.properties_of(target)
+        return Subject(target=target, name=target.name, scripts=self.plan.scripts, base_config=config)
+
+    async def alone(self, reference: Subject) -> TargetRecord:
         """Drive one reference, and return its record."""
-        await self._drive(target, name, base_config=base_config, scripts=scripts)
-        return self._records[name]
+        await self._drive(reference)
+        return self._records[reference.name]
 
     async def _drive_references(self, targets: Sequence[Target]) -> None:
         async with self._one_in_background:
             for target in targets:
-                await self._drive_reference(target, target.name)
+                await self._drive_reference(self._asked_for(target))
 
-    async def _drive_reference(
-        self,
-        target: Target,
-        name: str,
-        *,
-        base_config: Mapping[str, str] | None = None,
-        scripts: Mapping[str, Script] | None = None,
-    ) -> None:
+    async def _drive_reference(self, reference: Subject) -> None:
         if not self._uses_background:
-            await self._drive(target, name, base_config=base_config, scripts=scripts)
+            await self._drive(reference)
             return
-        chosen = self.plan.scripts if scripts is None else scripts
-        self.watcher.drive_begins(name, len(chosen))
+        name = reference.name
+        self.watcher.drive_begins(name, len(reference.scripts))
         # Other targets may not be picklable, and the other process does not need them.
         plan = replace(self.plan, targets=())
-        drive = partial(_driven, plan, self.folder, target, name, base_config, scripts)
         try:
-            self._records[name] = await in_background(drive)
+            self._records[name] = await in_background(partial(_driven, plan, self.folder, reference))
         except (asyncio.CancelledError, BackgroundError) as ending:
             why = ENDED_INTERRUPTED if isinstance(ending, asyncio.CancelledError) else str(ending)
-            self._give_up(target, name, why)
+            self._give_up(reference.target, name, why)
             if why == ENDED_INTERRUPTED:
                 raise
-        for scenario_id in chosen:
+        for scenario_id in reference.scripts:
             self.watcher.scenario_ended(name, scenario_id)
 
     def _give_up(self, target: Target, name: str, why: str) -> None:
@@ -226,21 +226,14 @@ class RunDrive:
         admission = Admission(frozenset(target.name for target in targets), jobs=self.plan.limits.jobs)
         async with asyncio.TaskGroup() as tasks:
             for target in targets:
-                tasks.create_task(self._drive(target, target.name, admission=admission))
+                tasks.create_task(self._drive(self._asked_for(target), admission))
 
     def _ended(self) -> str:
         lost = [f"{record.name}: {record.lost}" for record in self._records.values() if record.lost]
         return f"{TARGET_LOST}{'; '.join(lost)}" if lost else ENDED_COMPLETE
 
-    async def _drive(
-        self,
-        target: Target,
-        name: str,
-        *,
-        base_config: Mapping[str, str] | None = None,
-        admission: Admission | None = None,
-        scripts: Mapping[str, Script] | None = None,
-    ) -> None:
+    async def _drive(self, subject: Subject, admission: Admission | None = None) -> None:
+        target, name, chosen = subject.target, subject.name, subject.scripts
         record = self._records[name] = TargetRecord(name=name)
         with EventWriter(self.folder.events(name)) as writer:
             trace = Trace(writer=writer, record=record)
@@ -254,14 +247,13 @@ class RunDrive:
                     write=trace.write, broker_ready=ready, logs=self.folder.logs(name), hear=self._look.hear
                 ),
                 watcher=self._look,
-                base_config=self.plan.properties_of(target) if base_config is None else base_config,
+                base_config=subject.base_config,
                 packing=self._packings.get(name),
                 fits=self.plan.against is None,
                 with_needs=with_needs,
                 admission=admission or Admission(frozenset(), jobs=self.plan.limits.jobs),
             )
             began_s = time.monotonic()
-            chosen = self.plan.scripts if scripts is None else scripts
             self._note_rest(name, chosen, trace)
             try:
                 if (fetch := self._fetches.get(target.name)) is not None:
@@ -362,9 +354,9 @@ class RunDrive:
         async with self._one_in_background:
             name = self._name_of(oracle)
             if name not in self._records:
-                scripts = self._compared(target)
+                scripts, config = self._compared(target), oracle.base_config
                 await self._drive_reference(
-                    oracle.target, name, base_config=oracle.base_config, scripts=scripts
+                    Subject(target=oracle.target, name=name, scripts=scripts, base_config=config)
                 )
         return name
 
@@ -403,16 +395,9 @@ class RunDrive:
         return oracle.name
 
 
-def _driven(
-    plan: RunPlan,
-    folder: RunFolder,
-    target: Target,
-    name: str,
-    base_config: Mapping[str, str] | None,
-    scripts: Mapping[str, Script] | None,
-) -> TargetRecord:
+def _driven(plan: RunPlan, folder: RunFolder, reference: Subject) -> TargetRecord:
     drive = RunDrive(plan=plan, folder=folder, watcher=Unwatched())
-    return asyncio.run(drive.alone(target, name, base_config=base_config, scripts=scripts))
+    return asyncio.run(drive.alone(reference))
 
 
 def _waves(targets: Sequence[Target], at_once: int | None) -> Iterator[Sequence[Target]]:
