@@ -105,7 +105,6 @@ def decide(evidence: Evidence, policy: Policy) -> Decision:
         passed_over=_in_order(passed),
         notes=tuple(_notes(evidence, policy)),
         standings=_standings(counted),
-        client_result_count=len(of_clients),
         ran=_tally(counted, evidence, _RAN),
         conforming=_tally(counted, evidence, _CONFORMS),
     )

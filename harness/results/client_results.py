@@ -289,11 +289,6 @@ class ClientsRun:
         return "cut short" if self.footer is None else self.footer.ended
 
     @property
-    def folder(self) -> Path:
-        """The run's folder."""
-        return self.files.path
-
-    @property
     def exit_code(self) -> ExitCode:
         """The exit code of a process that ran these scripts."""
         is_lost = any(each.is_lost for each in self.results)

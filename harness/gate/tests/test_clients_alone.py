@@ -62,12 +62,12 @@ RED_LINE = f"why:  unexpected difference: {STATIC} with {PYTHON} on {KAFKA_NAME}
 @pytest.mark.parametrize(
     ("clients", "code", "says"),
     [
-        (MadeUpClients(), ExitCode.EXPECTED, f"gate: green: 4 results of clients of {KAFKA_NAME}"),
+        (MadeUpClients(), ExitCode.EXPECTED, f"gate: green: 4 results of {KAFKA_NAME}"),
         (red(), ExitCode.UNEXPECTED, RED_LINE),
         (
             with_one(Outcome.HARNESS_ERROR, because="failed: KeyError"),
             ExitCode.HARNESS_ERROR,
-            "1 harness error in 4 results of clients",
+            "1 harness error in 4 results",
         ),
         (BROKE_OFF, ExitCode.INDETERMINATE, "cut short: it hung"),
         (
@@ -192,7 +192,7 @@ def test_its_page_leads_to_the_script_and_has_the_line_that_repeats_it(ran: Ran,
     page = view_of(folder, "gate")
     assert 'href="#clients/static/crashes-and-returns:' in page
     assert f"kafka-conformance clients --target {KAFKA} --client {PYTHON} {STATIC}" in page
-    assert f"4 results of clients of {KAFKA_NAME}" in page
+    assert f"4 results of {KAFKA_NAME}" in page
 
 
 def test_a_soak_is_decided_like_a_script_and_its_line_repeats_its_load(ran: Ran, tmp_path: Path) -> None:

@@ -64,20 +64,18 @@ def losses(run: Run) -> tuple[Loss, ...]:
         Loss(
             target=target,
             result_count=len(cut),
-            cause=_cause(cut[0]),
+            cause=cut[0].reason.partition(TARGET_LOST)[2].strip(),
             suspects=tuple(suspects.get(target, ())),
         )
         for target, cut in lost.items()
     )
 
 
-def _cause(judgement: Judgement) -> str:
-    return judgement.reason.partition(TARGET_LOST)[2].strip()
-
-
 def verdict_line(run: Run) -> str:
     """Return one sentence that summarises a run; results of lost targets do not count as expected."""
-    count = len(losses(run)) or int(_has_lost(run))
+    footers = (run.footer, run.clients.footer if run.clients else None)
+    has_lost = any(each is not None and each.ended.startswith(TARGET_LOST) for each in footers)
+    count = len(losses(run)) or int(has_lost)
     standings = Counter(status_of(each) for each in run.results if not is_lost(each))
     if not count:
         return headline(standings)
@@ -85,11 +83,6 @@ def verdict_line(run: Run) -> str:
     if any(standings[each] for each in NEEDS_ATTENTION):
         return f"{headline(standings)}, and no verdict on others: {lost}"
     return f"no verdict: {lost}"
-
-
-def _has_lost(run: Run) -> bool:
-    footers = (run.footer, run.clients.footer if run.clients else None)
-    return any(each is not None and each.ended.startswith(TARGET_LOST) for each in footers)
 
 
 def has_verdict(run: Run) -> bool:

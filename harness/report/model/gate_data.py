@@ -139,8 +139,6 @@ class Decision(StoredData):
     notes: tuple[str, ...] = ()
     standings: Mapping[str, Mapping[ResultStatus, int]] = Field(default_factory=dict)
     """By target, or target and library: how many of the results that count have each status."""
-    client_result_count: int = 0
-    """How many of the results that count are of client scripts."""
     ran: Mapping[str, int] = Field(default_factory=dict, exclude=True)
     """By requested target that counts: how many scenarios, or else client scripts, were run on it."""
     conforming: Mapping[str, int] = Field(default_factory=dict, exclude=True)
@@ -161,17 +159,14 @@ class Decision(StoredData):
 
     @property
     def result_count(self) -> int:
-        """How many results of the run's targets count, without those of oracles and of client scripts."""
-        return sum(sum(self.standings.get(target, {}).values()) for target in self.targets)
+        """How many results of the run's targets count; those of client scripts are among them."""
+        theirs = [of for name, of in self.standings.items() if name in self.targets or ", " in name]
+        return sum(sum(of.values()) for of in theirs)
 
     @property
     def listed_results(self) -> str:
-        """The numbers of results and of clients' results, e.g. `12 results and 4 of clients`."""
-        count, of_clients = self.result_count, self.client_result_count
-        results = counted(count or of_clients, "result")
-        if not of_clients:
-            return results
-        return f"{results} and {of_clients} of clients" if count else f"{results} of clients"
+        """The same in words."""
+        return counted(self.result_count, "result")
 
     @property
     def kinds(self) -> Counter[str]:

@@ -319,7 +319,7 @@ class Run:
     @classmethod
     def _of_clients(cls, clients: ClientsRun) -> Self:
         return cls(
-            directory=clients.folder,
+            directory=clients.files.path,
             header=clients.header,
             footer=clients.footer,
             steps=StepTable(clients.files, ()),
