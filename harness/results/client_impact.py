@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from harness.apis.impact import IMPACTS, ClientImpact
@@ -118,13 +117,11 @@ def _contrast(difference: Difference) -> Contrast | None:
     return Contrast(api=difference.api, before_kind=was, after_kind=became, fields=())
 
 
-_KINDS_OF: Final[Mapping[DifferenceClass, tuple[EventKind, EventKind]]] = MappingProxyType(
-    {
-        DifferenceClass.ORDERING: (EventKind.SILENCE, EventKind.RESPONSE),
-        DifferenceClass.LIVENESS: (EventKind.RESPONSE, EventKind.NO_ANSWER),
-        DifferenceClass.ENCODING: (EventKind.RESPONSE, EventKind.MALFORMED),
-    }
-)
+_KINDS_OF: Final[Mapping[DifferenceClass, tuple[EventKind, EventKind]]] = {
+    DifferenceClass.ORDERING: (EventKind.SILENCE, EventKind.RESPONSE),
+    DifferenceClass.LIVENESS: (EventKind.RESPONSE, EventKind.NO_ANSWER),
+    DifferenceClass.ENCODING: (EventKind.RESPONSE, EventKind.MALFORMED),
+}
 """The expected and the actual kind of event, by the class of a difference of whole answers."""
 
 

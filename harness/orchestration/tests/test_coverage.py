@@ -20,13 +20,13 @@ from harness.report.model.coverage import (
 from harness.report.model.phrases import address
 from harness.report.model.run_data import Run
 from harness.results.status import ExitCode
-from harness.results.stored_data import ReportError
 from harness.tests.completed_runs import catalogue
 from harness.tests.report_hostile import clause
 from harness.tests.report_run import FENCED, HEARTBEAT, JAVA, SCALA, judgement, small_run
 from harness.tests.site_reading import rendered, view_of
 from harness.trace.clause import Clause, ClauseStatus
 from harness.trace.files import RunFolder
+from harness.trace.schema import TraceError
 
 BEAT = clause()
 RACE = clause("HB-02", statement="A race.", exclusion="not observable", reason="a race")
@@ -141,7 +141,7 @@ def test_the_command_ends_with_1_below_the_minimum(tmp_path: Path) -> None:
 def test_a_damaged_catalogue_is_named(tmp_path: Path) -> None:
     folder = with_clauses(tmp_path, BEAT)
     RunFolder(folder).clauses.write_bytes(b"{")
-    with pytest.raises(ReportError, match="clauses"):
+    with pytest.raises(TraceError, match="clauses"):
         run_coverage(Run.load(folder))
 
 

@@ -33,7 +33,6 @@ from harness.report.model.cause_groups import judgements_shown
 from harness.report.model.clients import client_steps
 from harness.report.model.phrases import (
     contrast,
-    counted,
     headline,
     instant,
     link_address,
@@ -308,10 +307,8 @@ def _rolled(entries: Sequence[Entry], start: int) -> Result:
     ran = [each for each in entries if status_of(each.judgement) is ResultStatus.PASSED]
     skipped = [each for each in entries if status_of(each.judgement) is ResultStatus.SKIPPED]
     folder = entries[0].folder
-    parts = (
-        [f"{counted(len(ran), 'result')} conform" if len(ran) != 1 else "1 result conforms"] if ran else []
-    )
-    parts += [f"{len(skipped)} not applicable"] if skipped else []
+    counts = {"conform": len(ran), "not applicable": len(skipped)}
+    parts = [f"{count} {what}" for what, count in counts.items() if count]
     reason = entries[0].judgement.reason
     return {
         **_common(entries, f"{folder}/*", start, f"{folder}: {', '.join(parts)}"),
@@ -515,7 +512,12 @@ def _config(run: Run, entries: Sequence[Entry], results: Sequence[Result]) -> di
                 "id": f"target-{number}",
                 "name": names[target],
                 "target": target,
-                "variables": _facts(run, target),
+                # Client scripts may have further targets.
+                "variables": {
+                    name: getattr(run.by_target[target], name)
+                    for name in ("implementation", "profile")
+                    if target in run.by_target
+                },
             }
             for number, target in enumerate(targets)
         ],
@@ -534,11 +536,6 @@ def _config(run: Run, entries: Sequence[Entry], results: Sequence[Result]) -> di
             ),
         ],
     }
-
-
-def _facts(run: Run, target: str) -> dict[str, str]:
-    summary = run.by_target.get(target)  # client scripts may have further targets
-    return {} if summary is None else {"implementation": summary.implementation, "profile": summary.profile}
 
 
 def _environment_name(number: int, target: str) -> str:

@@ -206,7 +206,9 @@ def rate_lines(checked: CheckedRun) -> Iterator[str]:
     for each in checked.attempts:
         if each.was_run:
             found[each.target, each.scenario_id].append(each)
-    varying = {place: attempts for place, attempts in found.items() if not _is_steady(attempts)}
+    varying = {
+        place: attempts for place, attempts in found.items() if not all(each.shows for each in attempts)
+    }
     steady = Counter(len(attempts) for place, attempts in found.items() if place not in varying)
     for attempt_count, count in sorted(steady.items()):
         yield f"{counted(count, 'result')} the same in all {attempt_count} attempts"
@@ -219,7 +221,3 @@ def rates(attempts: Sequence[Attempt]) -> str:
     counts = Counter(Outcome(each.outcome) for each in attempts)
     worst_first = sorted(counts, key=OUTCOME_ORDER.index, reverse=True)
     return ", ".join(f"{outcome} {counts[outcome]} of {len(attempts)}" for outcome in worst_first)
-
-
-def _is_steady(attempts: Sequence[Attempt]) -> bool:
-    return all(each.shows for each in attempts)

@@ -106,10 +106,9 @@ def account(result: ClientResult) -> Iterator[str]:
         yield result.because
     if result.attempts:
         yield shown(result)
-    for each in result.mismatches:
-        yield f"step {each.step}, {each.text}: {each.says}"
-    for each in result.differences:
-        yield f"against the reference: step {each.step}, {each.text}: {each.says}"
+    for each in result.remarks:
+        against = "" if each in result.mismatches else "against the reference: "
+        yield f"{against}step {each.step}, {each.text}: {each.says}"
     for broken in result.violations:
         yield f"on the wire, by the {broken.party}: {broken.invariant}: {broken.detail}"
     for found in result.replays[:_REPORTED_COUNT_MAX]:

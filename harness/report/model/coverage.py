@@ -11,10 +11,8 @@ from typing import Final, NamedTuple, TypeAlias
 from harness.diff.model import Judgement
 from harness.report.model.phrases import GLYPHS, css_name
 from harness.report.model.run_data import AnsweredCode, Run
-from harness.results.stored_data import ReportError
 from harness.scenario.script import Script
 from harness.trace.clause import DECIDING, Clause, ClauseStatus
-from harness.trace.schema import TraceError
 from harness.verdict import Outcome
 
 _OUTCOMES: Final = {
@@ -185,14 +183,10 @@ def run_coverage(run: Run) -> Coverage:
     """Return a run's coverage of the catalogue that is stored with it.
 
     Raises:
-        ReportError: the catalogue is damaged.
+        TraceError: the catalogue is damaged.
     """
-    try:
-        clauses = tuple(run.clauses.values())
-    except TraceError as error:
-        raise ReportError(f"{run.directory} has no coverage: {error}") from error
     targets = [summary.target for summary in run.targets]
-    return coverage_of(f"run {run.header.run_id}", clauses, targets, run.judgements)
+    return coverage_of(f"run {run.header.run_id}", run.clauses.values(), targets, run.judgements)
 
 
 def static_coverage(clauses: Mapping[str, Clause], scripts: Mapping[str, Script]) -> Coverage:

@@ -48,11 +48,8 @@ class FieldRow(NamedTuple):
     target: str | None
 
 
-class _Absent:
-    """The value of a missing field; null is a value of its own."""
-
-
-_ABSENT: Final = _Absent()
+_ABSENT: Final = object()
+"""The value of a missing field; null is a value of its own."""
 
 
 @lru_cache(maxsize=8192)

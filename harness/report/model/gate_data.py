@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, TypeAdapter
 
 from harness.diff.model import Difference, Judgement
 from harness.report.model.cause_groups import alike
@@ -15,8 +15,7 @@ from harness.report.model.phrases import counted, result_address
 from harness.results.baseline import BaselineData
 from harness.results.client_impact import impact_of
 from harness.results.status import ExitCode, ResultStatus, worst
-from harness.results.stored_data import ReportError, StoredData
-from harness.trace.plain_files import read_plain
+from harness.results.stored_data import StoredData, read_whole
 
 DECISION: Final = "gate.json"
 
@@ -193,12 +192,7 @@ def read_decision(folder: Path) -> Decision | None:
     """Return the decision in a folder; None if no gate has decided.
 
     Raises:
-        ReportError: the file is not a decision.
+        TraceError: the file is not a decision.
     """
     path = folder / DECISION
-    if not path.is_file():
-        return None
-    try:
-        return Decision.model_validate_json(read_plain(path))
-    except ValidationError as error:
-        raise ReportError(f"{path} is not a gate's decision: {error}") from error
+    return read_whole(TypeAdapter(Decision), path) if path.is_file() else None

@@ -1,16 +1,14 @@
 """The matrix of results, one character each, and the other figures of the index page, for a template."""
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
-from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
 from harness.diff.judge import CLAIM_IS_TRUE
 from harness.diff.model import Judgement
-from harness.report.model.phrases import GLYPHS, address, css_name, result_address
+from harness.report.model.phrases import GLYPHS, css_name, result_address
 from harness.report.model.run_data import Run
 from harness.results.status import MARKS, NEEDS_ATTENTION, ResultStatus, mark, status_of
 from harness.tables import read_table
@@ -54,28 +52,22 @@ _REASON_COUNT_MAX: Final = 40
 """The number of reasons for not being applicable that are listed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatrixRow:
+class MatrixRow(NamedTuple):
     """One scenario on all targets."""
 
-    name: str
-    """The last part of the id; the rest is the group's name."""
+    scenario_id: str
     title: str
-    href: str
     worst: str
     """The worst result, for a page too narrow for all of them."""
     codes: str
     """The results, one character each, in the order of targets."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatrixGroup:
-    """The scenarios whose ids have the same beginning, e.g. `classic/join`."""
+MatrixGroup: TypeAlias = tuple[str, Sequence[str], Sequence[MatrixRow]]
+"""How the ids of some scenarios begin, e.g. `classic/join`, a tally for each target, and the scenarios.
 
-    name: str
-    rows: tuple[MatrixRow, ...]
-    tallies: tuple[str, ...]
-    """For each target `conforming/applicable`; a dash if nothing is applicable."""
+A tally is `conforming/applicable`, or a dash if nothing is applicable.
+"""
 
 
 def titles(judgements: Iterable[Judgement], targets: Sequence[str]) -> dict[str, list[str]]:
@@ -95,24 +87,16 @@ def laid_out(judgements: Iterable[Judgement], targets: Sequence[str]) -> tuple[M
         judgements: the results, with those of a scenario adjacent.
         targets: in their order.
     """
-    rows = groupby(judgements, key=lambda each: each.scenario_id)
-    by_scenario = [
-        (scenario_id.rpartition("/")[0], {each.target: each for each in members})
-        for scenario_id, members in rows
-    ]
-    # In the order of ids, `a/b/c` comes between `a/a` and `a/d`, which are of one group.
-    by_scenario.sort(key=itemgetter(0))
+    groups: dict[str, list[dict[str, Judgement]]] = defaultdict(list)
+    for scenario_id, members in groupby(judgements, key=lambda each: each.scenario_id):
+        groups[scenario_id.rpartition("/")[0]].append({each.target: each for each in members})
     return tuple(
-        MatrixGroup(
-            name=name,
-            rows=tuple(_row(by_target, targets) for by_target in scenarios),
-            tallies=tuple(
-                _tally([by_target[target] for by_target in scenarios if target in by_target])
-                for target in targets
-            ),
+        (
+            name,
+            [_tally([of[target] for of in scenarios if target in of]) for target in targets],
+            [_row(of, targets) for of in scenarios],
         )
-        for name, members in groupby(by_scenario, key=itemgetter(0))
-        for scenarios in [[by_target for _, by_target in members]]
+        for name, scenarios in sorted(groups.items())
     )
 
 
@@ -125,9 +109,8 @@ def _tally(judgements: Sequence[Judgement]) -> str:
 def _row(by_target: Mapping[str, Judgement], targets: Sequence[str]) -> MatrixRow:
     any_one = next(iter(by_target.values()))
     return MatrixRow(
-        name=any_one.scenario_id.rpartition("/")[2],
+        scenario_id=any_one.scenario_id,
         title=any_one.title,
-        href=address(any_one.scenario_id),
         worst=_code(max(by_target.values(), key=_badness)),
         codes="".join(_code(by_target[name]) if name in by_target else ABSENT for name in targets),
     )

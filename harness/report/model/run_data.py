@@ -135,13 +135,14 @@ class StepTable:
 
     def of_scenario(self, scenario_id: str) -> dict[str, tuple[AlignedEvents, ...]]:
         """Return a scenario's events by target, in order; events outside the script's steps come last."""
-        limit = PageLimit()
-        return {
-            target: tuple(
-                sorted(limit.within(rows), key=lambda row: (row.step < 0, row.step, row.occurrence))
-            )
-            for target, rows in self._aligned(scenario_id)
-        }
+        limit, found = PageLimit(), {}
+        for target, oracle in self._oracles.items():
+            events = self.ruling(target, scenario_id)
+            others = () if oracle is None else self._first(oracle, scenario_id)
+            if events or others:
+                rows = limit.within(aligned(events, others))
+                found[target] = tuple(sorted(rows, key=lambda row: (row.step < 0, row.step, row.occurrence)))
+        return found
 
     def events(self) -> Iterator[Event]:
         """Yield the events of the attempts that results come from."""
@@ -149,19 +150,6 @@ class StepTable:
         for target in self._folder.targets():
             for scenario_id in self._traces[target]:
                 yield from self.ruling(target, scenario_id)
-
-    @cached_property
-    def error_codes(self) -> Mapping[AnsweredCode, int]:
-        """How often which error codes came."""
-        return error_code_counts(self.events())
-
-    def _aligned(self, scenario_id: str) -> Iterator[tuple[str, Sequence[AlignedEvents]]]:
-        """Yield each target with its events beside its oracle's; without those on whose side nothing is."""
-        for target, oracle in self._oracles.items():
-            events = self.ruling(target, scenario_id)
-            others = () if oracle is None else self._first(oracle, scenario_id)
-            if events or others:
-                yield target, tuple(aligned(events, others))
 
     @cached_property
     def _oracles(self) -> Mapping[str, str | None]:

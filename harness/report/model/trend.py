@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from harness.extras import why_without
 from harness.report.model.matrix import ABSENT, code
-from harness.report.model.phrases import instant
 from harness.results.status import ResultMark, mark
 from harness.results.stored_data import ReportError
 from harness.spark.rows import (
@@ -194,12 +193,9 @@ _SUMMED: Final = (*COUNTED, "unexpected", "stale", "flaky")
 class RunLine:
     """One run, with all its targets together."""
 
-    run_id: str
     href: str
-    started_at: str
-    harness: str
-    ended: str
     targets: tuple[RunTotal, ...]
+    """By target; each has what is known of the run."""
     counts: Counter[str]
 
     @property
@@ -271,11 +267,7 @@ def _runs(totals: tuple[RunTotal, ...], history: History) -> tuple[RunLine, ...]
     in_turn = sorted(by_run.values(), key=lambda of: (of[0].started_at, of[0].run_id))
     return tuple(
         RunLine(
-            run_id=of[0].run_id,
             href=hrefs.get(of[0].run_id, ""),
-            started_at=instant(of[0].started_at),
-            harness=of[0].harness_commit or of[0].harness_version,
-            ended=of[0].ended or "cut short",
             targets=tuple(sorted(of, key=lambda each: each.target)),
             counts=Counter({name: sum(getattr(each, name) for each in of) for name in _SUMMED}),
         )

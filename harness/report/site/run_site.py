@@ -26,7 +26,7 @@ from harness.report.model.matrix import (
 )
 from harness.report.model.phrases import headline
 from harness.report.model.regression import Regression
-from harness.report.model.run_data import Run, client_columns
+from harness.report.model.run_data import Run, client_columns, error_code_counts
 from harness.report.model.trend import TREND_FOLDER, History, Trend, flake_words, has_table
 from harness.report.site.pages import (
     INDEX,
@@ -104,7 +104,7 @@ def add_aggregates(run: Run, site: Site | None = None) -> None:
         "coverage.html.j2",
         coverage=run_coverage(run),
         crossings={key: tuple(each) for key, each in groupby(run.crossings, key=lambda one: one.table)},
-        heat=heat_tables(run.steps.error_codes),
+        heat=heat_tables(error_code_counts(run.steps.events())),
         diverging={
             (each.target, each.scenario_id) for each in run.judgements if each.outcome == Outcome.DIVERGES
         },
@@ -305,7 +305,7 @@ def gate_view(folder: Path, site: Site, run: Run | None = None) -> None:
     """Write the view of the decision in a folder; without one, it shows the run's own, if there is a run.
 
     Raises:
-        ReportError: the file is not a decision.
+        TraceError: the file is not a decision.
     """
     site.view(
         "gate",

@@ -221,11 +221,10 @@ def test_allure_has_a_result_for_each_script_library_and_target(both: Path) -> N
 def test_a_flaky_result_is_marked_as_one_in_the_matrix(tmp_path: Path) -> None:
     flaky = judgement(EAGER, PYTHON, Outcome.DIVERGES, confirmation=Confirmation.FLAKY)
     run = load_clients(MadeUpClients(judgements=[flaky]).write(tmp_path / "run"))
-    (group,) = laid_out(run.results, [WITH_PYTHON])
-    (row,) = group.rows
+    ((_, _, (row,)),) = laid_out(run.results, [WITH_PYTHON])
 
     assert row.codes == row.worst == code("diverges", "flaky")
-    assert row.href == address(EAGER)
+    assert row.scenario_id == EAGER
 
 
 def test_a_line_that_repeats_a_script_is_of_that_run(tmp_path: Path) -> None:

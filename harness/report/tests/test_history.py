@@ -13,7 +13,6 @@ from harness.report.model.run_data import Run
 from harness.report.model.trend import History, Trend
 from harness.report.site.run_site import add_gate_view, add_regression, render_trend
 from harness.results.baseline import BaselineData, keep_baseline, kept_baseline, results_against
-from harness.results.stored_data import ReportError
 from harness.tests.report_hostile import EARLIER, hostile_complaint, hostile_decision, write_hostile_trend
 from harness.tests.report_run import (
     FENCED,
@@ -28,6 +27,7 @@ from harness.tests.report_run import (
     small_run,
 )
 from harness.tests.site_reading import data_of, rendered, view_of
+from harness.trace.schema import TraceError
 from harness.verdict import Delta
 
 
@@ -209,7 +209,7 @@ def test_without_a_trend_the_pages_say_how_to_get_one(tmp_path: Path) -> None:
 
 def test_the_highest_bar_is_the_run_with_the_most_trouble(folder: Path) -> None:
     trend = Trend.load(folder / "trend", history_of(folder))
-    assert [run.run_id for run in trend.runs] == [EARLIER, RUN_ID]
+    assert [run.targets[0].run_id for run in trend.runs] == [EARLIER, RUN_ID]
     assert [sum(run.troubles.values()) for run in trend.runs] == [trend.highest, trend.highest]
     assert [each.age for each in trend.causes] == [2]
 
@@ -261,7 +261,7 @@ def test_the_gates_page_tells_once_what_several_results_do_in_the_same_way(tmp_p
 
 def test_what_is_no_decision_is_refused(tmp_path: Path) -> None:
     (tmp_path / "gate.json").write_text('{"is_green": true}')
-    with pytest.raises(ReportError, match=r"gate\.json is not a gate's decision"):
+    with pytest.raises(TraceError, match=r"gate\.json is damaged"):
         add_gate_view(tmp_path, RUN_ID)
 
 
