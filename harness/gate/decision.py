@@ -18,7 +18,7 @@ from harness.diff.model import Judgement
 from harness.diff.target_pattern import matches_target
 from harness.gate.policy import FailOn, Handling, Policy
 from harness.report.model.clients import client_repetition
-from harness.report.model.gate_data import Complaint, Decision, DifferenceData, Kind
+from harness.report.model.gate_data import Complaint, Decision, Kind, shown_difference
 from harness.report.model.phrases import entry_text, not_compared, repetition, shortened, stands_for_reference
 from harness.results.client_results import ClientResult
 from harness.results.status import ResultStatus, status_of
@@ -206,7 +206,7 @@ def _of_results(counted: Sequence[Judgement], evidence: Evidence, policy: Policy
             reason=each.reason,
             judgement=each,
             cause=first.cause if first else None,
-            difference=DifferenceData.of(first) if first else None,
+            difference=shown_difference(first) if first else None,
         )
         yield complaint, Handling.WARN if passes else Handling.FAIL
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 from pydantic import Field, TypeAdapter
 
@@ -63,25 +63,15 @@ CODES: Final[Mapping[Kind, ExitCode]] = {
 }
 
 
-class DifferenceData(StoredData):
-    """The first difference of a result, independent of scenario and target."""
-
-    api: str | None
-    field: str | None
-    expected: str
-    actual: str
-    noticed: str
-
-    @classmethod
-    def of(cls, difference: Difference) -> Self:
-        """Return a difference as pages show it."""
-        return cls(
-            api=difference.api,
-            field=difference.field,
-            expected=readable(difference.expected),
-            actual=readable(difference.actual),
-            noticed=impact_of(difference),
-        )
+def shown_difference(difference: Difference) -> Mapping[str, str | None]:
+    """Return the first difference of a result as pages show it, independent of scenario and target."""
+    return {
+        "api": difference.api,
+        "field": difference.field,
+        "expected": readable(difference.expected),
+        "actual": readable(difference.actual),
+        "noticed": impact_of(difference),
+    }
 
 
 class Complaint(StoredData):
@@ -97,7 +87,7 @@ class Complaint(StoredData):
     target: str | None = None
     signature: str | None = None
     cause: str | None = None
-    difference: DifferenceData | None = None
+    difference: Mapping[str, str | None] | None = None
     """The first difference, if a scenario differs."""
     page: str | None = None
     """What shows the complaint, from the folder of the site, if it is not a scenario."""

@@ -22,13 +22,13 @@ OTHERS: Final = "others"
 
 def area_of(scenario_id: str) -> str:
     """Return the area that a scenario is about; scenarios of other suites are in one of their own."""
-    fitting = [
+    fitting = (
         (len(begin), area)
         for area, begins in _BEGINNINGS.items()
         for begin in begins
         if scenario_id.startswith(begin)
-    ]
-    return max(fitting)[1] if fitting else OTHERS
+    )
+    return max(fitting, default=(0, OTHERS))[1]
 
 
 def claims_by_area(judgements: Iterable[Judgement]) -> Mapping[str, str]:
