@@ -90,31 +90,30 @@ def _targets(run: Run) -> Iterator[Text]:
     """Yield a line of counts for each target; those with something to look at come first."""
     width = max((len(each.target) for each in run.columns), default=0)
     for summary in sorted(run.columns, key=lambda each: not _needs_a_look(each)):
-        conforming = f"{summary.conforms} / {applicable_count(summary)} conform"
+        conforming = f"{summary.counts[Outcome.CONFORMS]} / {applicable_count(summary)} conform"
         outcomes = ", ".join((conforming, *_counts(summary, _OUTCOMES)))
         parts = [outcomes, ", ".join(_counts(summary, _TO_LOOK_AT))]
-        if summary.not_applicable:
-            parts.append(f"{summary.not_applicable} not applicable")
+        parts += _counts(summary, {Outcome.NOT_APPLICABLE.value: "not applicable"})
         style = "" if _needs_a_look(summary) else "green"
         yield plain(f"{summary.target:{width}}  {'; '.join(filter(None, parts))}", style)
 
 
-_OUTCOMES: Final = {
-    "lenient": "lenient",
-    "diverges": "diverging",
-    "indeterminate": "indeterminate",
-    "harness_error": "harness errors",
+_OUTCOMES: Final[Mapping[str, str]] = {
+    Outcome.LENIENT: "lenient",
+    Outcome.DIVERGES: "diverging",
+    Outcome.INDETERMINATE: "indeterminate",
+    Outcome.HARNESS_ERROR: "harness errors",
 }
 _TO_LOOK_AT: Final = {each: each for each in ("unexpected", "flaky", "stale")}
 """What is counted of a target, with the words for it."""
 
 
 def _needs_a_look(summary: TargetSummary) -> bool:
-    return any((summary.harness_error, *_counts(summary, _TO_LOOK_AT)))
+    return any((summary.counts[Outcome.HARNESS_ERROR], *_counts(summary, _TO_LOOK_AT)))
 
 
 def _counts(summary: TargetSummary, words: Mapping[str, str]) -> Iterator[str]:
-    return (f"{count} {word}" for name, word in words.items() if (count := getattr(summary, name)))
+    return (f"{count} {word}" for name, word in words.items() if (count := summary.counts[name]))
 
 
 def _cause(run: Run, group: CauseGroup) -> Sequence[Text]:
@@ -146,7 +145,9 @@ def _advice(run: Run, groups: Sequence[CauseGroup]) -> Iterator[Text]:
 
 def _areas(run: Run) -> Iterator[Text]:
     """Yield, of each target that differs, how many claims are true in each area of the protocol."""
-    differing = [each for each in run.targets if each.diverges and not is_reference(each.spec)]
+    differing = [
+        each for each in run.targets if each.counts[Outcome.DIVERGES] and not is_reference(each.spec)
+    ]
     for summary in differing[:_OF_TARGETS_SHOWN]:
         found = claims_by_area(each for each in run.judgements if each.target == summary.target)
         counts = ", ".join(f"{area} {claims}" for area, claims in found.items())

@@ -361,7 +361,9 @@ def heard(events: Iterable[Event]) -> tuple[tuple[Event, ...], str]:
     small_conversation = {
         (event.connection, event.correlation_id, event.api)
         for event in everything
-        if event.kind == EventKind.RESPONSE and descriptor(event.api).is_frequent and not _has_error(event)
+        if event.kind == EventKind.RESPONSE
+        and descriptor(event.api).is_frequent
+        and all(code == NO_ERROR for code in error_codes(event))
     }
     reported = [
         each
@@ -374,10 +376,6 @@ def heard(events: Iterable[Event]) -> tuple[tuple[Event, ...], str]:
     if len(reported) > EVENT_COUNT_MAX:
         words += f" The first {EVENT_COUNT_MAX} of {len(reported)} other events."
     return tuple(reported[:EVENT_COUNT_MAX]), words.strip()
-
-
-def _has_error(event: Event) -> bool:
-    return any(code != NO_ERROR for code in error_codes(event))
 
 
 def error_codes(event: Event) -> tuple[str, ...]:

@@ -71,11 +71,6 @@ class Section:
     """Results with the same change are shown in the line of the first of them."""
     count: int
 
-    @property
-    def untold_count(self) -> int:
-        """The number of results without a line here."""
-        return self.count - sum(map(len, self.lines))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
@@ -93,11 +88,6 @@ class Comparison:
     def count(self) -> int:
         """How many results changed; a flaky result is shown in two sections and counted once."""
         return sum(section.count for section in self.sections if section.letter not in (FLAKY[1], KNOWN[1]))
-
-    @property
-    def counts(self) -> str:
-        """The number of results in each section, in words."""
-        return ", ".join(f"{section.count} {section.title.lower()}" for section in self.sections)
 
 
 _UNCHANGED: Final = Comparison(title="Since the runs before", href="", sections=())

@@ -39,7 +39,7 @@ from harness.trace.embedded import canonical_fields, drive_times
 from harness.trace.events import Event, EventKind, RunFooter, RunHeader, TraceHeader
 from harness.trace.files import RunFolder, attempt_name, read_events, read_records
 from harness.trace.schema import TraceError
-from harness.verdict import Expectation, Outcome
+from harness.verdict import Outcome
 
 AnsweredCode: TypeAlias = tuple[str, int, str, str]
 """An API, its version, an error code, and the target that answered with it."""
@@ -63,38 +63,24 @@ class TargetSummary(TraceHeader):
 
     drive_ms: float | None
     """None if the run was cut short."""
-    scenario_count: int
-    conforms: int
-    not_applicable: int
-    lenient: int
-    indeterminate: int
-    diverges: int
-    harness_error: int
-    expected: int
-    unexpected: int
-    stale: int
-    flaky: int
-    """The number of unexpected results that did not occur again."""
+    counts: Counter[str]
+    """Of each outcome, of each expectation, and of `flaky` results, which did not occur again."""
 
 
 def applicable_count(summary: TargetSummary) -> int:
     """Return how many scenarios were applicable to a target and did not end in a harness error."""
-    return summary.scenario_count - summary.not_applicable - summary.harness_error
+    return sum(summary.counts[each] for each in Outcome if each not in _NOT_RUN)
+
+
+_NOT_RUN: Final = (Outcome.NOT_APPLICABLE, Outcome.HARNESS_ERROR)
 
 
 def summary_of(header: TraceHeader, judgements: Iterable[Judgement], drive_ms: float | None) -> TargetSummary:
     """Return the summary of a target's results."""
     theirs = [each for each in judgements if each.target == header.target]
-    outcomes = Counter(each.outcome for each in theirs)
-    expectations = Counter(each.expectation for each in theirs)
-    return TargetSummary(
-        **asdict(header)
-        | {each.name.lower(): outcomes[each] for each in Outcome}
-        | {each.name.lower(): expectations[each] for each in Expectation},
-        drive_ms=drive_ms,
-        scenario_count=len(theirs),
-        flaky=sum(status_of(each) is ResultStatus.FLAKY for each in theirs),
-    )
+    counts = Counter(name for each in theirs for name in (each.outcome, each.expectation))
+    counts[ResultStatus.FLAKY] = sum(status_of(each) is ResultStatus.FLAKY for each in theirs)
+    return TargetSummary(**asdict(header), drive_ms=drive_ms, counts=counts)
 
 
 def client_columns(run: ClientsRun) -> tuple[TargetSummary, ...]:
@@ -262,7 +248,14 @@ class Run:
         A run of client scripts alone has no scenarios, and its targets are those with libraries.
         """
         if is_clients_folder(run_dir):
-            return cls._of_clients(load_clients(run_dir))
+            clients = load_clients(run_dir)
+            return cls(
+                directory=run_dir,
+                header=clients.header,
+                footer=clients.footer,
+                steps=StepTable(clients.files, ()),
+                clients=clients,
+            )
         folder = RunFolder(run_dir)
         try:
             sources = cast("Mapping[str, Json]", folder.read_scripts())
@@ -285,7 +278,7 @@ class Run:
         measures = _references(found)
         found.sort(key=lambda each: (each.target not in measures, named.get(each.target, len(named))))
         position = {summary.target: index for index, summary in enumerate(found)}
-        clients = clients_folder(run_dir)
+        beside = clients_folder(run_dir)
         return cls(
             directory=run_dir,
             header=header,
@@ -301,17 +294,7 @@ class Run:
             steps=StepTable(folder, judgements),
             by_target={summary.target: summary for summary in found},
             added=added_properties(folder, sources),
-            clients=None if clients is None else load_clients(clients),
-        )
-
-    @classmethod
-    def _of_clients(cls, clients: ClientsRun) -> Self:
-        return cls(
-            directory=clients.files.path,
-            header=clients.header,
-            footer=clients.footer,
-            steps=StepTable(clients.files, ()),
-            clients=clients,
+            clients=None if beside is None else load_clients(beside),
         )
 
     @property
