@@ -248,14 +248,9 @@ class Run:
         A run of client scripts alone has no scenarios, and its targets are those with libraries.
         """
         if is_clients_folder(run_dir):
-            clients = load_clients(run_dir)
-            return cls(
-                directory=run_dir,
-                header=clients.header,
-                footer=clients.footer,
-                steps=StepTable(clients.files, ()),
-                clients=clients,
-            )
+            run = load_clients(run_dir)
+            steps = StepTable(run.files, ())
+            return cls(directory=run_dir, header=run.header, footer=run.footer, steps=steps, clients=run)
         folder = RunFolder(run_dir)
         try:
             sources = cast("Mapping[str, Json]", folder.read_scripts())
