@@ -66,9 +66,7 @@ class Replayed:
 
 def total(replayed: tuple[Replayed, ...]) -> Replayed:
     """Return the sums over several conversations."""
-    not_compared: Counter[str] = Counter()
-    for each in replayed:
-        not_compared.update(each.not_compared)
+    not_compared = sum((Counter(each.not_compared) for each in replayed), Counter[str]())
     return Replayed(
         conversation="all",
         compared=sum(each.compared for each in replayed),

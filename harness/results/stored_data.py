@@ -116,7 +116,7 @@ def is_clients_folder(run_dir: Path) -> bool:
     return run_kind(run_dir) is RunKind.CLIENTS
 
 
-def open_folder(path: Path, *kinds: RunKind, made_by: str | None = None) -> RunFolder:
+def open_folder(path: Path, *kinds: RunKind) -> RunFolder:
     """Return the run folder at a path, after checking that a command can read its kind of run.
 
     A damaged `run.json` is accepted here: the code that reads it reports where it is damaged.
@@ -124,7 +124,6 @@ def open_folder(path: Path, *kinds: RunKind, made_by: str | None = None) -> RunF
     Args:
         path: the path that the user named.
         kinds: the kinds of run that the command can read, the most usual first.
-        made_by: the command line that makes such a run, if it is more than the command's name.
 
     Raises:
         ReportError: there is no run, it is of another kind, or its record is elsewhere.
@@ -134,9 +133,10 @@ def open_folder(path: Path, *kinds: RunKind, made_by: str | None = None) -> RunF
     if lexists(folder.run_json):
         refuse_special_files(folder.path)
     if not folder.run_json.is_file():
+        newest = RunFolder(path / LATEST)
+        hint = f"the newest run in it is {newest.path}; " if newest.run_json.is_file() else ""
         raise ReportError(
-            f"{path} is not a run's folder; {_newest_in(path)}"
-            f"`kafka-conformance {made_by or _MAKERS[kinds[0]]}` makes one"
+            f"{path} is not a run's folder; {hint}`kafka-conformance {_MAKERS[kinds[0]]}` makes one"
         )
     found = run_kind(folder.path)
     if found is not None and found not in kinds:
@@ -152,9 +152,3 @@ def open_folder(path: Path, *kinds: RunKind, made_by: str | None = None) -> RunF
         has_it = "a copy that was made with its record" if where == RECORD else where
         raise ReportError(f"{path} is a report without the run's record; {has_it} has it")
     return folder
-
-
-def _newest_in(path: Path) -> str:
-    """Return a hint with the newest run if the path is the folder of all runs; empty otherwise."""
-    newest = path / LATEST
-    return f"the newest run in it is {newest}; " if RunFolder(newest).run_json.is_file() else ""

@@ -103,11 +103,6 @@ def comparisons_markdown(comparisons: Sequence[Comparison]) -> str:
     return markdown("comparison.md.j2", comparisons=comparisons) + "\n\n"
 
 
-def in_brief(comparison: Comparison) -> str:
-    """Return what clients notice as Markdown, the worst effect first."""
-    return markdown("brief.md.j2", comparison=comparison)
-
-
 def write_versions(run: Run) -> Path:
     """Write what changed between a run's targets as Markdown and as JSON, and return the former file."""
     comparisons = versions(run)

@@ -16,7 +16,7 @@ from typing import Final
 from jinja2 import Environment
 
 from harness.diff.model import Judgement
-from harness.report.exports.comparison import in_brief, markdown
+from harness.report.exports.comparison import markdown
 from harness.report.model.cause_groups import (
     CauseGroup,
     cause_groups,
@@ -167,7 +167,7 @@ SIZE_MAX: Final = 60_000
 def write_summary(run: Run) -> Path:
     """Write the summary of a run, and return the file."""
     blocks = [_of_cause(run, group) for group in cause_groups(run, has_lost=False)]
-    blocks += [in_brief(each) for each in versions(run) if each.changes]
+    blocks += [markdown("brief.md.j2", comparison=each) for each in versions(run) if each.changes]
     head = markdown(
         "summary.md.j2",
         run=run,

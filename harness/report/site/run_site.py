@@ -1,14 +1,13 @@
 """The site of a run: what its record says, and what Spark counted over many runs."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from harness.diff.model import Judgement
 from harness.report.model.cause_groups import cause_groups, differences_by_cause, losses, verdict_line
 from harness.report.model.changes import by_scenario, how_much, versions
 from harness.report.model.clients import client_steps, reference_of
@@ -183,7 +182,11 @@ def _scenarios(run: Run, site: Site) -> None:
             scenario_id=scenario_id,
             judgement=judgements[0],
             script=script,
-            run_with=_run_with(run, judgements),
+            run_with={
+                each.target: added
+                for each in judgements
+                if (added := run.added.get((each.target, scenario_id)))
+            },
             beside=beside[scenario_id],
             clauses=clauses,
             sections=sections,
@@ -208,16 +211,6 @@ def _static(run: Run, site: Site) -> None:
         sections=sections,
         count=len(found),
     )
-
-
-def _run_with(run: Run, judgements: Iterable[Judgement]) -> Mapping[str, str]:
-    """Return, by target, the properties that a scenario's broker had but the scenario did not ask for."""
-    reported = {each.target: run.added.get((each.target, each.scenario_id), {}) for each in judgements}
-    return {
-        target: " ".join(f"{name}={value}" for name, value in sorted(added.items()))
-        for target, added in reported.items()
-        if added
-    }
 
 
 def _index(run: Run) -> dict[str, object]:
