@@ -237,13 +237,7 @@ def _trace(run: Run, judgement: Judgement) -> str:
 
 
 def allure_results(run: Run, entries: Iterable[Entry], *, is_rolled: bool) -> Iterator[Result]:
-    """Yield Allure's results.
-
-    Args:
-        run: the run.
-        entries: its results.
-        is_rolled: whether those of a sub-suite on a target that conform are one result with steps.
-    """
+    """Yield Allure's results; if rolled, those of a sub-suite on a target that conform are one with steps."""
     start = round(datetime.fromisoformat(run.header.started_at).timestamp() * 1000)
     rolled: dict[tuple[str, str], list[Entry]] = defaultdict(list)
     for each in entries:

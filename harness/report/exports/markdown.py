@@ -73,12 +73,7 @@ class Suite:
 
 
 def case_of(judgement: Judgement, text: str = "") -> Case:
-    """Return the test case of one result.
-
-    Args:
-        judgement: the result.
-        text: the text to report if it neither passed nor was skipped.
-    """
+    """Return the test case of one result, with a text if it neither passed nor was skipped."""
     how = status_of(judgement)
     element, kind = _ELEMENTS.get(how, ("", ""))
     if how is ResultStatus.FLAKY:

@@ -118,9 +118,7 @@ class CauseGroup:
 def cause_groups(run: Run, *, has_lost: bool = True) -> tuple[CauseGroup, ...]:
     """Group the results that need attention: what ended a broker, the worst, the most frequent first.
 
-    Args:
-        run: the run.
-        has_lost: whether results that a lost target cut short are among them.
+    Results that a lost target cut short are among them if `has_lost`.
     """
     found: dict[tuple[object, ...], list[tuple[bool, Judgement, Difference | None]]] = {}
     for judgement in run.results:

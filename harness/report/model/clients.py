@@ -34,12 +34,7 @@ def client_conversation_key(place: ClientResultKey) -> str:
 
 
 def client_repetition(command: str, result: ClientResult) -> str:
-    """Return a command line that runs one script again, with the same library on the same target.
-
-    Args:
-        command: the command line of the run.
-        result: the script's result.
-    """
+    """Return a command line that runs one script of a run again, with the same library on the same target."""
     is_soak = result.scenario_id == SOAK
     passed_on = _OF_SOAKS if is_soak else _PASSED_ON
     given = given_options(command, passed_on) if command.startswith(PROGRAM) else ()

@@ -302,13 +302,7 @@ _Data = dict[str, Json]
 
 
 def conversation_data(sections: Iterable[TargetSection], script: ScriptPage | None, source: Json) -> _Data:
-    """Return the conversations of a scenario, by target, for `static/site.js`.
-
-    Args:
-        sections: one section for each target.
-        script: the scenario's script in words.
-        source: the script itself, as stored in the run.
-    """
+    """Return the conversations of a scenario, by target, for `static/site.js`, with its script as stored."""
     return {
         "script": source,
         "texts": [step.text for step in script.steps] if script else [],

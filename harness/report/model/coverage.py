@@ -111,14 +111,7 @@ class Coverage:
 def coverage_of(
     subject: str, clauses: Iterable[Clause], targets: Sequence[str], judgements: Iterable[Judgement]
 ) -> Coverage:
-    """Return how a run covers a catalogue.
-
-    Args:
-        subject: what is covered, in words.
-        clauses: the rows of the catalogue.
-        targets: the names of the run's targets.
-        judgements: the results of the run's scenarios.
-    """
+    """Return how the results of a run's scenarios on its targets cover the rows of a catalogue."""
     naming: dict[str, set[str]] = defaultdict(set)
     outcomes: dict[tuple[str, str], set[str]] = defaultdict(set)
     for each in judgements:

@@ -328,12 +328,7 @@ def _in_short(spec: str) -> str:
 
 
 def stands_for_reference(spec: str, command: str) -> bool:
-    """Return whether a target that others were compared with was named for that, as with `--against`.
-
-    Args:
-        spec: the spec of that target.
-        command: the command line of the run.
-    """
+    """Return whether a target that others were compared with was named for that, as with `--against`."""
     named = any(word.partition("=")[0] == "--against" for word in _words(command))
     return named or not is_reference(spec)
 
