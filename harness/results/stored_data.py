@@ -116,7 +116,7 @@ def is_clients_folder(run_dir: Path) -> bool:
     return run_kind(run_dir) is RunKind.CLIENTS
 
 
-def open_folder(path: Path, *kinds: RunKind) -> RunFolder:
+def open_folder(path: Path, *kinds: RunKind, made_by: str | None = None) -> RunFolder:
     """Return the run folder at a path, after checking that a command can read its kind of run.
 
     A damaged `run.json` is accepted here: the code that reads it reports where it is damaged.
@@ -124,6 +124,7 @@ def open_folder(path: Path, *kinds: RunKind) -> RunFolder:
     Args:
         path: the path that the user named.
         kinds: the kinds of run that the command can read, the most usual first.
+        made_by: the command line that makes such a run, if it is more than the command's name.
 
     Raises:
         ReportError: there is no run, it is of another kind, or its record is elsewhere.
@@ -135,9 +136,8 @@ def open_folder(path: Path, *kinds: RunKind) -> RunFolder:
     if not folder.run_json.is_file():
         newest = RunFolder(path / LATEST)
         hint = f"the newest run in it is {newest.path}; " if newest.run_json.is_file() else ""
-        raise ReportError(
-            f"{path} is not a run's folder; {hint}`kafka-conformance {_MAKERS[kinds[0]]}` makes one"
-        )
+        maker = f"kafka-conformance {made_by or _MAKERS[kinds[0]]}"
+        raise ReportError(f"{path} is not a run's folder; {hint}`{maker}` makes one")
     found = run_kind(folder.path)
     if found is not None and found not in kinds:
         reader = "judge" if found is RunKind.RACES else "report"
