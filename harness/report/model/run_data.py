@@ -50,7 +50,10 @@ def error_code_counts(events: Iterable[Event]) -> Counter[AnsweredCode]:
     counts: Counter[AnsweredCode] = Counter()
     for each in events:
         if each.kind == EventKind.RESPONSE and each.api is not None and each.canonical is not None:
-            fields = canonical_fields(each.canonical)
+            try:
+                fields = canonical_fields(each.canonical)
+            except TraceError:
+                continue  # A page shows all that can be read.
             own = fields.get("error_code")
             for code in (own,) if isinstance(own, str) else dict.fromkeys(error_codes_in(fields)):
                 counts[each.api, each.api_version or 0, code, each.target] += 1

@@ -49,6 +49,7 @@ def test_error_codes_are_those_at_top_level_or_else_each_of_those_within() -> No
         replace(ANSWER, sequence=2, canonical='{"error_code":"FENCED_INSTANCE_ID"}'),
         replace(ANSWER, sequence=3, api="OffsetCommit", canonical=nested),
         replace(ANSWER, sequence=4, kind=EventKind.POLL.value),
+        replace(ANSWER, sequence=5, canonical="["),
     ]
     assert {code: count for (_, _, code, _), count in error_code_counts(events).items()} == {
         "FENCED_INSTANCE_ID": 1,
