@@ -21,7 +21,6 @@ from harness.wire.codec import decode_request
 from harness.wire.errors import WireError
 
 _SIZE_BYTES: Final = 4
-_KEY_BYTES: Final = 2
 _REQUEST_HEAD_BYTES: Final = 10
 """API key, version, correlation id, size of the client id."""
 _RESPONSE_HEAD_BYTES: Final = 4
@@ -148,8 +147,7 @@ class ConnectionReader(Line):
             fields = fields_of(decode_request, _CLIENTS, exchange.api_version, frame.payload) or {}
             if name := text(fields, "client_software_name"):
                 self.client = f"{name} {text(fields, 'client_software_version')}".strip()
-        key = int.from_bytes(frame.payload[:_KEY_BYTES], "big", signed=True)
-        self.notes.requests[exchange.api or f"key {key}"] += 1
+        self.notes.requests[exchange.api or f"key {request_head(frame.payload).key}"] += 1
 
     def _answer(self, frame: KeptFrame, at_ms: float) -> Iterator[Row]:
         exchange = self.answer(frame, at_ms)

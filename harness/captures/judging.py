@@ -105,11 +105,7 @@ class _GroupJudgement:
     def __init__(self, group: str, connections: Sequence[Row], facts: Facts, terms: Terms) -> None:
         self._group, self._facts, self._terms = group, facts, terms
         self._libraries = {row.connection: row.content[0] for row in connections}
-        self._gaps = [
-            Gap(connection=row.connection, since_ms=since_ms, until_ms=until_ms, is_before=is_before)
-            for row in connections
-            for since_ms, until_ms, is_before in row.content[3]
-        ]
+        self._gaps = [Gap(row.connection, *each) for row in connections for each in row.content[3]]
         self._breaks = [(at_ms, row.connection) for row in connections for at_ms in row.content[2]]
         self._slowest_ms = max((row.content[1] for row in connections), default=0.0)
         self._replay = GroupReplay(

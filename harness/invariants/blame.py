@@ -207,7 +207,12 @@ class Blame:
         if is_storm and error not in _OF_COORDINATOR | _WAIT:
             found = (ToBlame.CLIENT, "repeats a refused request without end", f"{count} times in a row")
         if error == "MEMBER_ID_REQUIRED":
-            self._give(exchange)
+            given, session_ms = (
+                text(exchange.response, "member_id"),
+                number(exchange.request, "session_timeout_ms"),
+            )
+            self._pending[given] = exchange.answered_ms, float(session_ms)
+            self._unused[exchange.connection] = given
         if found is not None:
             yield self._refusal(exchange, error, found)
 
@@ -272,7 +277,9 @@ class Blame:
             return self._fenced(exchange, member_id)
         member = self._members.get(member_id)
         if not member_id and not _is_join(exchange):
-            member = self._last_on(exchange)
+            # A client that gave up its id names none.
+            known = (each for each in self._members.values() if each.connection == exchange.connection)
+            member = max(known, key=lambda each: each.heard_ms, default=None)
         if error == "UNKNOWN_MEMBER_ID":
             return self._unknown(exchange, member_id) if member is None else self._removed(exchange, member)
         if error in _EPOCHS:
@@ -321,11 +328,6 @@ class Blame:
         if not there:
             return ToBlame.UNKNOWN, f"refused with {error}, and the recording shows no member", ""
         return ToBlame.CLIENT, _OF_MEMBERS[error], f"{there[0]} is one of {len(there)}"
-
-    def _last_on(self, exchange: Exchange) -> _Member | None:
-        """Return the member that a connection was last used by: a client that gave up its id names none."""
-        known = [each for each in self._members.values() if each.connection == exchange.connection]
-        return max(known, key=lambda each: each.heard_ms, default=None)
 
     def _unknown(self, exchange: Exchange, member_id: str) -> _Cause | None:
         given_ms, good_ms = self._pending.get(member_id, (inf, inf))
@@ -381,11 +383,6 @@ class Blame:
             cause = f"{verb} with a generation or epoch of the past"
             return None if ago_ms < GRACE_MS else (ToBlame.CLIENT, cause, shown)
         return ToBlame.UNKNOWN, "of another generation or epoch, and the recording does not show why", ""
-
-    def _give(self, exchange: Exchange) -> None:
-        given = text(exchange.response, "member_id")
-        self._pending[given] = exchange.answered_ms, float(number(exchange.request, "session_timeout_ms"))
-        self._unused[exchange.connection] = given
 
     def _accepted(self, exchange: Exchange, member_id: str) -> None:
         if exchange.api == "DeleteGroups":

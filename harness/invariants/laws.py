@@ -236,11 +236,6 @@ class Consumer:
     revokes_since_ms: float | None = None
     """When the revocation that it still has to complete began; None while it has nothing to give up."""
 
-    @property
-    def owned(self) -> Owned:
-        """The partitions that no other member may own while this one is a member."""
-        return self.assigned | self.kept
-
     def asked(self, asked: Exchange) -> None:
         """Process a heartbeat request of the member."""
         self.instance_id = text(asked.request, "instance_id") or self.instance_id
@@ -347,7 +342,7 @@ class ConsumerGroup:
         for other_id, other in self.consumers.items():
             if other is consumer or not other.is_surely_member(answered.answered_ms):
                 continue
-            if twice := given & other.owned:
+            if twice := given & (other.assigned | other.kept):
                 partitions = sorted(f"{self.names.get(topic, topic)}-{index}" for topic, index in twice)
                 what = f"{member_id} was given {', '.join(partitions)}, which {other_id} has not given up"
                 yield Invariant.ONE_OWNER, AtFault.COORDINATOR, what

@@ -333,8 +333,11 @@ class _Part:
         found = [each for each in every if each.place not in maybe_unseen]
         self._leave_out([fed[each.place] for each in every if each.place in maybe_unseen], LOADING)
         missed = [] if apart_ms is None else course.missed()
-        if self._past.is_raced and (silent := _never_answered(course)):
-            self._account.not_compared[NEVER_CAME] += silent
+        if self._past.is_raced:
+            skipped = {move.place for move in course.path if isinstance(move, Skip)}
+            served = (fed[each] for each in course.position.over - skipped)
+            if silent := sum(each.answer is None for each in served):
+                self._account.not_compared[NEVER_CAME] += silent
         self._account.compared += (
             sum(each.is_compared for each in fed) - len(every) + len(found) - len(missed)
         )
@@ -378,12 +381,6 @@ class _Part:
         count = sum(each.is_compared for each in operations)
         if count:
             self._account.not_compared[why] += count
-
-
-def _never_answered(course: Course) -> int:
-    """Count the requests whose effect others have seen and that the reference answers."""
-    skipped = {move.place for move in course.path if isinstance(move, Skip)}
-    return sum(course.operations[each].answer is None for each in course.position.over - skipped)
 
 
 def _is_of_member(operation: Exchange) -> bool:

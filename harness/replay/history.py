@@ -32,10 +32,9 @@ from harness.invariants.exchange import (
 from harness.replay.topics import SHOWS_MISSING, TopicChange, TopicsSeen, with_partitions
 from harness.trace.events import Event, EventKind
 
-_OTHER_GROUPS: Final = apis_where(lambda api: api.subject is Subject.OTHER_GROUPS)
 _FED: Final = COMPARED | OF_TRANSACTIONS | {"IncrementalAlterConfigs"}
 """APIs that are fed to the reference. Configurations are, because groups have their own."""
-READ: Final = _FED | _OTHER_GROUPS | apis_where(lambda api: api.counts_partitions)
+READ: Final = _FED | apis_where(lambda api: api.counts_partitions or api.subject is Subject.OTHER_GROUPS)
 """APIs whose fields are needed; of the others only the times are."""
 _IN_FLIGHT: Final = "of ShareFetch and ShareAcknowledge, which depend on records in flight"
 _NOT_REPLAYED: Final = MappingProxyType(

@@ -3,9 +3,9 @@
 from bisect import bisect
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
-from typing import Final
+from typing import Final, NamedTuple
 
 from harness.invariants.exchange import (
     DESCRIPTIONS,
@@ -196,8 +196,7 @@ UNSEEN: Final = "while requests or answers may be missing in the recording"
 """Why answers of such a time are not compared."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
+class Gap(NamedTuple):
     """A time in which a recording may lack requests or answers."""
 
     connection: str
@@ -223,7 +222,7 @@ def gaps_of(operations: Sequence[Exchange], gaps: Iterable[Gap]) -> list[Gap]:
                 for each in operations
                 if each.answer is not None and each.asked_ms <= gap.until_ms < each.answered_ms
             )
-            found.append(replace(gap, until_ms=max((gap.until_ms, *answered))))
+            found.append(gap._replace(until_ms=max((gap.until_ms, *answered))))
     return found
 
 

@@ -55,7 +55,6 @@ _RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
 class _End:
     """One end of a connection, with the stream of bytes from it."""
 
-    side: Endpoint
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     stream: Stream
@@ -67,7 +66,7 @@ class Connection:
     def __init__(self, client: Streams, dialogue: Dialogue, journal: Journal, number: int) -> None:
         """Begin with the client alone."""
         self._dialogue, self._journal, self._number = dialogue, journal, number
-        self._ends = [_End(Endpoint.CLIENT, *client, RequestStream(dialogue))]
+        self._ends = [_End(*client, RequestStream(dialogue))]
         self._has_ended = False
         """Whether one end has ended, which is in the journal."""
         self._is_over = False
@@ -75,7 +74,7 @@ class Connection:
     async def carry(self, broker: Streams) -> None:
         """Carry bytes in both directions until both ends have closed, or one is lost."""
         (client,) = self._ends
-        other = _End(Endpoint.BROKER, *broker, ResponseStream(self._dialogue))
+        other = _End(*broker, ResponseStream(self._dialogue))
         self._ends.append(other)
         if self._is_over:  # It ended while the broker was being reached.
             other.writer.close()
@@ -104,13 +103,13 @@ class Connection:
                 await target.writer.drain()
                 reading = source
         except OSError as error:
-            self.end(reading.side, os.strerror(error.errno or 0), reset=True)
+            self.end(reading.stream.side, os.strerror(error.errno or 0), reset=True)
             return
         if self._is_over:
             return
         target.writer.write(source.stream.flush())
         self._record(source)
-        self._note_end(source.side, "closed")
+        self._note_end(source.stream.side, "closed")
         if target.writer.can_write_eof():
             with contextlib.suppress(OSError):
                 target.writer.write_eof()
@@ -119,7 +118,7 @@ class Connection:
             self._close()
 
     def _record(self, source: _End) -> None:
-        is_client = source.side is Endpoint.CLIENT
+        is_client = source.stream.side is Endpoint.CLIENT
         kind = Kind.REQUEST_BYTES if is_client else Kind.RESPONSE_BYTES
         kind_left_out = Kind.REQUEST_BYTES_LEFT_OUT if is_client else Kind.RESPONSE_BYTES_LEFT_OUT
         for kept, count in source.stream.kept:
