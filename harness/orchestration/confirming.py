@@ -154,12 +154,12 @@ class Rerun:
         Returns:
             All attempts, including the further ones; and False if the run was interrupted.
         """
+        until_s = _now_s() + time_s
         accused = self._accused(judged, checked)
         if not accused:
             return judged, True
         why = f"the {time_s:.0f} s for it do not suffice"
         is_whole = True
-        until_s = _now_s() + time_s
         try:
             for lanes in lanes_of(accused):
                 with first_error(Exception):
