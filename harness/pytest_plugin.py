@@ -16,7 +16,7 @@ import pytest
 from rich.console import Console
 from typing_extensions import override
 
-from harness.clients.known_ids import known_ids
+from harness.clients.collect import known_ids
 from harness.diff.expectations import ExpectationError
 from harness.diff.model import Judgement
 from harness.orchestration.external import announcement

@@ -5,9 +5,16 @@ import os
 from typing import Final
 
 from harness.targets.jars import locks
-from harness.targets.jars.published import PUBLISHED
+from harness.targets.jars.repository import (
+    COMPILER,
+    COMPILER_VERSION,
+    PUBLISHED,
+    STREAMS,
+    STREAMS_MIN,
+    TOOLS,
+    single_jar,
+)
 from harness.targets.jars.resolved import kafka_jars, release_of
-from harness.targets.jars.single import COMPILER, COMPILER_VERSION, STREAMS, STREAMS_MIN, TOOLS, single_jar
 
 _TOOLS: Final = ("3.9.2", "4.4.0")
 """Releases whose tools our tests run against the reference."""

@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from harness.apis.descriptor import Access, ApiDescriptor, Subject, Unordered
-from harness.apis.orders import HASH_OF_IDS, assigned
+from harness.apis.descriptor import HASH_OF_IDS, Access, ApiDescriptor, Subject, Unordered, assigned
 
 _SHARE_PARTITIONS: Final = (
     Unordered(path="responses", key=("topic_id",), reason="hash-map order over random ids of topics"),

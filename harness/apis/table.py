@@ -4,8 +4,15 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from harness.apis.descriptor import Access, ApiDescriptor, OffsetUse, Subject, Unordered
-from harness.apis.orders import HASH_OF_IDS, assigned
+from harness.apis.descriptor import (
+    HASH_OF_IDS,
+    Access,
+    ApiDescriptor,
+    OffsetUse,
+    Subject,
+    Unordered,
+    assigned,
+)
 from harness.apis.share_table import OF_SHARE_GROUP_OFFSETS, OF_SHARE_GROUPS
 
 

@@ -9,9 +9,14 @@ from pathlib import Path
 
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.options import command_line, list_only, refuse_taken, telling_of_interruption
-from harness.clients.choice import LIBRARY_FORMS, choose_libraries, is_library
-from harness.clients.collect import collect_client_scripts, select_client_scripts
-from harness.clients.known_ids import known_ids
+from harness.clients.collect import (
+    LIBRARY_FORMS,
+    choose_libraries,
+    collect_client_scripts,
+    is_library,
+    known_ids,
+    select_client_scripts,
+)
 from harness.clients.libraries import ClientLibrary
 from harness.clients.report import write_report
 from harness.clients.run import JOBS, ClientsPlan, Tell, drive

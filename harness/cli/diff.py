@@ -10,7 +10,7 @@ from rich.console import Console
 
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.options import command_line, list_only
-from harness.clients.known_ids import known_ids
+from harness.clients.collect import known_ids
 from harness.gate.sides import compare, find_steps
 from harness.orchestration.external import dry_run as list_external
 from harness.orchestration.plan import (

@@ -10,7 +10,7 @@ from typing import Final
 import typer
 
 from harness.cli.errors import ends_with_exit_code
-from harness.clients.known_ids import known_ids
+from harness.clients.collect import known_ids
 from harness.diff.expectations import (
     Entry,
     ExpectationError,

@@ -8,7 +8,7 @@ from typing import Final
 import typer
 
 from harness.cli.errors import ends_with_exit_code
-from harness.clients.known_ids import known_ids
+from harness.clients.collect import known_ids
 from harness.gate.decision import UPDATE, three_lines
 from harness.gate.decision_file import annotations, write_decision
 from harness.gate.evaluate import Gated, evaluate

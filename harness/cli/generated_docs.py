@@ -13,7 +13,7 @@ from harness.gate.sides import compare, find_steps
 from harness.orchestration.plan import RunPlan, parse_targets, select_scripts
 from harness.orchestration.run import orchestrate
 from harness.report.exports.comparison import comparisons_markdown
-from harness.runner.watcher import Unwatched
+from harness.runner.drive import Unwatched
 from harness.scenario.behaviours import load_behaviours
 from harness.scenario.crossings import Crossing
 from harness.scenario.registry import collect

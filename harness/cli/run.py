@@ -11,7 +11,7 @@ from rich.text import Text
 
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.options import command_line, list_only, refuse_taken, telling_of_interruption
-from harness.clients.known_ids import known_ids
+from harness.clients.collect import known_ids
 from harness.orchestration.external import announcement
 from harness.orchestration.external import dry_run as list_external
 from harness.orchestration.judging import Given, judge_run_again, read_expectations

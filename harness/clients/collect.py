@@ -1,4 +1,4 @@
-"""Find client scripts in packages."""
+"""Find client scripts in packages, and choose the client libraries that run them."""
 
 import importlib
 import inspect
@@ -9,12 +9,18 @@ from fnmatch import fnmatchcase
 from types import ModuleType
 from typing import Final
 
+from harness.clients.java import JAVA, is_java, java_library
 from harness.clients.language import Play
+from harness.clients.libraries import LIBRARIES, ClientLibrary
 from harness.clients.sheet import ATTRIBUTE, Sheet
 from harness.clients.steps import OF_CLASSIC_MEMBERS, ClientScript, GroupProtocol
+from harness.extras import why_without
+from harness.results.client_results import SOAK
+from harness.scenario.clauses import packages_of
 from harness.scenario.errors import ScenarioError
-from harness.scenario.packages import packages_of
+from harness.scenario.registry import Catalogue
 from harness.suggestions import close_to
+from harness.targets.base.interface import Lasting, Progress, TargetError
 
 ScriptFunction = Callable[[Play], None]
 _ID: Final = re.compile(r"clients(/[a-z0-9][a-z0-9.-]*){2,}")
@@ -109,3 +115,46 @@ def _modules(package: str) -> Iterator[ModuleType]:
     yield root
     for found in pkgutil.walk_packages(getattr(root, "__path__", ()), prefix=f"{package}."):
         yield importlib.import_module(found.name)
+
+
+def known_ids(suites: str) -> frozenset[str]:
+    """Return the ids of all scenarios and client scripts of a suites package, and that of a soak.
+
+    Raises:
+        ScenarioError: a module of the package fails, or a client script has a fault.
+    """
+    return frozenset((*Catalogue(suites), *collect_client_scripts(suites), SOAK))
+
+
+LIBRARY_FORMS: Final = (*LIBRARIES, JAVA, f"{JAVA}:VERSION")
+"""The forms of a library's name."""
+
+
+def is_library(name: str) -> bool:
+    """Return whether a library has this name."""
+    return name in LIBRARIES or is_java(name)
+
+
+async def choose_libraries(names: Sequence[str], progress: Progress) -> tuple[ClientLibrary, ...]:
+    """Return the libraries with these names; if none are given, all available ones.
+
+    Args:
+        names: names that `is_library` accepts.
+        progress: called with what is going on, and with the library that is left out and the reason.
+
+    Raises:
+        TargetError: a named library, or any at all, is not available; the message contains the remedy.
+    """
+    # Topics are created with librdkafka, whichever library uses them.
+    if (lacking := why_without("clients")) is not None:
+        raise TargetError(lacking)
+    if names:
+        chosen = dict.fromkeys(names)
+        return tuple(
+            [LIBRARIES[name] if name in LIBRARIES else await java_library(name, progress) for name in chosen]
+        )
+    try:
+        return (*LIBRARIES.values(), await java_library(JAVA, progress))
+    except TargetError as error:
+        progress(Lasting(f"not run with {JAVA}: {error}"))
+        return tuple(LIBRARIES.values())

@@ -12,9 +12,9 @@ from harness.clients.libraries import ClientLibrary
 from harness.clients.steps import Feature
 from harness.targets.base.interface import Progress, TargetError
 from harness.targets.jars import cache
+from harness.targets.jars.repository import COMPILER, COMPILER_VERSION, STREAMS, STREAMS_MIN, single_jar
 from harness.targets.jars.resolved import LATEST, KafkaJars, kafka_jars, release_of
 from harness.targets.jars.seals import check_seal, seal
-from harness.targets.jars.single import COMPILER, COMPILER_VERSION, STREAMS, STREAMS_MIN, single_jar
 from harness.targets.runtimes.java import JAVA_VERSION_MIN, JavaUse, java_for
 
 JAVA: Final = "java"

@@ -10,8 +10,7 @@ from typing import Final
 
 from harness.diff.judge import TargetInfo
 from harness.mutants.patch import forget_answers
-from harness.runner.drive import Drive, DriveSinks, Limits
-from harness.runner.watcher import Unwatched
+from harness.runner.drive import Drive, DriveSinks, Limits, Unwatched
 from harness.scenario.script import Script
 from harness.targets.base.kept import KeptTarget
 from harness.targets.reference.target import ReferenceTarget

@@ -27,8 +27,7 @@ from harness.diff.check import TargetTrace
 from harness.diff.model import Attribution, Judgement
 from harness.orchestration.judging import read_scripts, read_traces, target_info
 from harness.orchestration.reference_runs import KnownTexts, cache_file, code_digest, digest_of
-from harness.runner.drive import Drive, DriveSinks, Limits
-from harness.runner.watcher import Unwatched
+from harness.runner.drive import Drive, DriveSinks, Limits, Unwatched
 from harness.scenario.script import Script
 from harness.targets.base.interface import Lasting, Passing
 from harness.targets.reference.behaviours import behaviour_sheets

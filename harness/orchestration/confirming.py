@@ -43,10 +43,9 @@ from harness.orchestration.plan import RunPlan
 from harness.orchestration.reviving import drives_of
 from harness.runner.admission import Admission
 from harness.runner.broker_actions import acts_on_broker
-from harness.runner.drive import JOBS, Drive, DriveSinks
+from harness.runner.drive import JOBS, Drive, DriveSinks, Unwatched, Watcher
 from harness.runner.recorder import note_alone
 from harness.runner.sharing import Packing
-from harness.runner.watcher import Unwatched, Watcher
 from harness.scenario.script import Script
 from harness.targets.base.interface import Lasting, Target, TargetError
 from harness.trace.events import TARGET_LOST, Event, EventKind

@@ -23,10 +23,9 @@ from harness.orchestration.target_record import TargetRecord, Trace
 from harness.results.status import ENDED_COMPLETE, ENDED_INTERRUPTED
 from harness.runner.admission import Admission
 from harness.runner.broker_actions import acts_on_broker
-from harness.runner.drive import Drive, DriveSinks
+from harness.runner.drive import Drive, DriveSinks, Unwatched, Watcher
 from harness.runner.recorder import header_of, note_alone
 from harness.runner.sharing import Packing, brokers_json
-from harness.runner.watcher import Unwatched, Watcher
 from harness.scenario.fitting import fitted
 from harness.scenario.script import Script
 from harness.targets.base.interface import BrokerDescription, Capability, Target, TargetError

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from harness.runner.harmless import why_not_harmless
+from harness.runner.applicable import why_not_harmless
 from harness.runner.placing import group_names
 from harness.scenario.script import Script
 from harness.targets.base.conformance import CONFORMANCE_TOPICS

@@ -21,7 +21,7 @@ from harness.diff.target_pattern import is_reference
 from harness.orchestration.judging import EXTERNAL, broker_settings, read_expectations, target_info
 from harness.orchestration.plan import RunPlan
 from harness.report.model.phrases import shortened
-from harness.runner.watcher import Watcher
+from harness.runner.drive import Watcher
 from harness.scenario.fitting import fitted
 from harness.targets.base.interface import Lasting
 from harness.trace.events import Event

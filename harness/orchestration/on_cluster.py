@@ -29,8 +29,7 @@ from harness.orchestration.share_process import (
 )
 from harness.orchestration.target_record import TargetRecord, Trace
 from harness.runner.admission import Admission
-from harness.runner.drive import Drive, DriveResult, DriveSinks
-from harness.runner.watcher import Unwatched
+from harness.runner.drive import Drive, DriveResult, DriveSinks, Unwatched
 from harness.scenario.script import Script
 from harness.spark.master import LOCAL_CLUSTER, STANDALONE, SparkError, TaskError, why_no_spark
 from harness.targets.base.interface import BrokerDescription, Lasting, Target, TargetError

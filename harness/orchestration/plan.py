@@ -16,8 +16,8 @@ from harness.diff.target_pattern import is_reference
 from harness.orchestration.judging import Given
 from harness.results.stored_data import ReportError
 from harness.runner.drive import Limits
+from harness.scenario.clauses import packages_of
 from harness.scenario.crossings import Crossing
-from harness.scenario.packages import packages_of
 from harness.scenario.script import Elapse, Receive, Script, StayParked, Step
 from harness.suggestions import close_to
 from harness.targets.base.interface import Capability, Target, TargetError

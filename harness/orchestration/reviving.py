@@ -13,9 +13,8 @@ from functools import partial
 from typing import Final
 
 from harness.orchestration.on_cluster import Cluster
-from harness.runner.drive import Drive, DriveResult
+from harness.runner.drive import Drive, DriveResult, Watcher
 from harness.runner.suspects import ENDED_COUNT, Suspect
-from harness.runner.watcher import Watcher
 from harness.scenario.script import Script
 from harness.targets.base.interface import Lasting, Target, TargetError
 from harness.targets.external.target import ExternalTarget

@@ -27,7 +27,7 @@ from harness.orchestration.on_cluster import Cluster
 from harness.orchestration.plan import PlanError, RunPlan
 from harness.results.client_results import archived_clients
 from harness.results.status import ENDED_INTERRUPTED, ExitCode
-from harness.runner.watcher import Watcher
+from harness.runner.drive import Watcher
 from harness.scenario.script import script_to_json
 from harness.spark.master import why_no_spark
 from harness.targets.base.interface import Lasting

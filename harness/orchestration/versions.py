@@ -9,7 +9,7 @@ from harness.orchestration.plan import PlanError, parse_targets
 from harness.suggestions import close_to
 from harness.targets.base.interface import Target
 from harness.targets.external.stated import Stated
-from harness.targets.jars.published import NEWEST_PATCHES, PUBLISHED, TABLE_DATE, newest_patch
+from harness.targets.jars.repository import NEWEST_PATCHES, PUBLISHED, TABLE_DATE, newest_patch
 from harness.targets.jars.resolved import LATEST, release_of
 from harness.targets.reference.target import DEFAULT_PROFILE, NEWEST_RELEASE
 from harness.trace.files import RunFolder

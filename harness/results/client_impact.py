@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from harness.apis.impact import IMPACTS, ClientImpact
+from harness.apis.descriptor import IMPACTS, ClientImpact
 from harness.diff.alignment import kind_words
 from harness.diff.model import Difference
 from harness.tables import Table, read_table

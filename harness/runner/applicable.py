@@ -1,18 +1,18 @@
-"""Whether a script can be run on a broker at all."""
+"""Whether a script can be run on a broker at all, and would leave alone what others have there."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from harness.runner.harmless import why_not_harmless
 from harness.runner.placing import why_not_placeable
-from harness.scenario.metadata_wait import AwaitMetadata
 from harness.scenario.own_settings import assumptions, states_another
-from harness.scenario.script import DoToBroker, Repeat, Script, Send
-from harness.scenario.values import Value
+from harness.scenario.script import AwaitMetadata, DoToBroker, Repeat, Script, Send, SendBytes
+from harness.scenario.values import AnswerRef, GroupRef, Plus, ProducedBatch, Ref, TopicId, Value
 from harness.targets.base.conformance import CONFORMANCE_TOPICS
 from harness.targets.base.interface import BrokerDescription, Capability
-from harness.targets.external.namespace import topics_in
+from harness.targets.external.guard import NotOurs
+from harness.targets.external.namespace import Namespace, topics_in
 from harness.targets.external.run_namespace import RunNamespace
+from harness.wire.codec import FieldValue
 from harness.wire.schema import api_key, has_version
 
 OF_CONSUMER_GROUPS: Final = frozenset({"ConsumerGroupHeartbeat", "ConsumerGroupDescribe"})
@@ -145,3 +145,52 @@ def _other_config(script: Script, description: BrokerDescription) -> str | None:
             hint = f", which is assumed; {states_another(name)}" if name in description.assumed else ""
             return f"needs {name}={value}; on {description.spec} it is {reported}{hint}"
     return None
+
+
+_LEARNT: Final = -1
+"""A placeholder for a number that the script will learn from an answer."""
+_NO_ID: Final = "00000000-0000-0000-0000-000000000000"
+"""A placeholder for the id of a topic."""
+_LOWER: Final = -2
+"""A placeholder for a number below one that was learnt; as an id it is nobody's."""
+_HIGHER: Final = (1 << 15) - 1
+"""A placeholder for a number above one that was learnt; as an id it may be anybody's."""
+
+
+def why_not_harmless(script: Script, run_namespace: RunNamespace) -> str | None:
+    """Return what a script would touch that does not belong to the run, or None."""
+    try:
+        for step in script.steps:
+            if isinstance(step, Send | Repeat):
+                fields = {
+                    name: _stood_in(value, run_namespace.namespace) for name, value in step.fields.items()
+                }
+                run_namespace.guard.refuse_request(
+                    step.api, step.api_version, run_namespace.topics.outgoing(fields)
+                )
+            elif isinstance(step, SendBytes):
+                run_namespace.guard.refuse_frame(step.payload)
+    except NotOurs as refused:
+        return str(refused)
+    return None
+
+
+def _stood_in(value: Value, namespace: Namespace) -> FieldValue:
+    """Replace each reference by a placeholder of the same kind."""
+    match value:
+        case GroupRef(name):
+            return f"{namespace.prefix}{name}"
+        case TopicId():
+            return _NO_ID
+        case Ref() | AnswerRef():
+            return _LEARNT
+        case Plus():
+            return _HIGHER if value.addend > 0 else _LOWER
+        case Mapping():
+            return {name: _stood_in(item, namespace) for name, item in value.items()}
+        case ProducedBatch():
+            return b""
+        case Sequence() if not isinstance(value, str | bytes):
+            return [_stood_in(item, namespace) for item in value]
+        case _:
+            return value

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Protocol
 
 from harness.capacity import broker_slots, machine, start_slots
 from harness.runner.admission import Admission
@@ -21,7 +21,6 @@ from harness.runner.rendezvous import Rendezvous
 from harness.runner.rounds import LongestFirst, Turn
 from harness.runner.sharing import BrokerGroup, Packing, broker_groups
 from harness.runner.suspects import LastWords, Suspect
-from harness.runner.watcher import Watcher
 from harness.runner.witness import Witness, sampler
 from harness.scenario.bindings import Bindings
 from harness.scenario.fitting import fitted
@@ -39,6 +38,33 @@ from harness.targets.base.nonsense import blaming_target
 from harness.targets.external.guard import NotOurs
 from harness.trace.events import LEADERS_MOVED, TARGET_LOST, Event, EventKind
 from harness.workers import first_error
+
+
+class Watcher(Protocol):
+    """Receives the progress of a drive, for a display."""
+
+    def target_says(self, target: str, text: str) -> None:
+        """Report what a target's slow start is doing."""
+
+    def drive_begins(self, target: str, scenario_count: int) -> None:
+        """Report how many scenarios are about to run on a target."""
+
+    def scenario_ended(self, target: str, scenario_id: str) -> None:
+        """Report that one of them has ended, with whatever result."""
+
+
+class Unwatched:
+    """A watcher that displays nothing."""
+
+    def target_says(self, target: str, text: str) -> None:
+        """Do nothing."""
+
+    def drive_begins(self, target: str, scenario_count: int) -> None:
+        """Do nothing."""
+
+    def scenario_ended(self, target: str, scenario_id: str) -> None:
+        """Do nothing."""
+
 
 JOBS: Final = machine().jobs(per_core=64)
 """How many scenarios run at once: they mostly wait, and begin only when the running ones leave time."""

@@ -23,8 +23,7 @@ from typing import Final
 from harness.scenario.ask_cluster import described_group_configs, group_configs
 from harness.scenario.expect import group_configs as configured
 from harness.scenario.messages import Request
-from harness.scenario.metadata_wait import AwaitMetadata
-from harness.scenario.script import Repeat
+from harness.scenario.script import AwaitMetadata, Repeat
 from harness.scenario.values import Pattern
 
 _CONFIG: Final = "consumer.heartbeat.interval.ms"

@@ -15,13 +15,13 @@ from harness.scenario.bindings import LEARNT_NAMES
 from harness.scenario.broker_verbs import BrokerVerbs
 from harness.scenario.errors import ScenarioError
 from harness.scenario.messages import ANY, Own, PinText, Request, Response, Text, pinned
-from harness.scenario.metadata_wait import AwaitMetadata
 from harness.scenario.script import (
     ASIDE,
     ELSEWHERE,
     FORMERLY,
     MAIN,
     ActorSheet,
+    AwaitMetadata,
     Disconnect,
     Receive,
     Repeat,

@@ -30,7 +30,6 @@ from pydantic import (
 )
 
 from harness.scenario.errors import ScenarioError
-from harness.scenario.packages import packages_of
 from harness.scenario.script import Script
 from harness.suggestions import close_to
 from harness.trace.clause import Clause, Exclusion
@@ -168,3 +167,8 @@ def lint_clauses(scripts: Iterable[Script], clauses: Mapping[str, Clause]) -> No
 def _unknown(name: str, clauses: Mapping[str, Clause]) -> str:
     meant = close_to(name, clauses, otherwise="`kafka-conformance list --clauses` shows all of them")
     return f"clause {name} is not a row of clauses/*.toml; {meant}"
+
+
+def packages_of(suites: str) -> tuple[str, ...]:
+    """Return the packages that a text names, such as `suites` or `mine,suites`."""
+    return tuple(filter(None, (each.strip() for each in suites.split(","))))

@@ -7,14 +7,13 @@ Source: GroupConfig (4.3.1).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any, Final
 
 from harness.scenario import expect
 from harness.scenario.ask_cluster import group_configs
-from harness.scenario.metadata_wait import AwaitMetadata
-from harness.scenario.preceding import preceded
-from harness.scenario.script import MAIN, Receive, Repeat, Script, Send, Step
-from harness.scenario.values import GroupRef
+from harness.scenario.script import MAIN, AwaitMetadata, Receive, Repeat, Script, Send, StayParked, Step
+from harness.scenario.values import AnswerRef, Containing, GroupRef, InAnyOrder, OneOf, Plus
 from harness.targets.base.conformance import OF_CONFIGURED_GROUPS
 
 _CONFIGS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -85,3 +84,31 @@ def _configuring(actor: str, group: GroupRef, configs: Mapping[str, str], *, at:
     yield Send(**of, fields=asked.fields)  # type: ignore[arg-type] # it names nothing that is an actor's own
     answer = expect.group_configs(error_code="NONE")
     yield Receive(**of, fields=answer.fields, sent_at=at, within_ms=_WITHIN_MS)
+
+
+def preceded(script: Script, steps: Sequence[Step]) -> Script:
+    """Return a script with other steps before its own; all indexes of steps are moved accordingly."""
+    return replace(script, steps=(*steps, *(_moved(step, len(steps)) for step in script.steps)))
+
+
+def _moved(step: Step, by: int) -> Step:
+    content = {each.name: _referring(getattr(step, each.name), by) for each in fields(step)}
+    if isinstance(step, Receive | StayParked):
+        content["sent_at"] = step.sent_at + by
+    return type(step)(**content)
+
+
+def _referring(value: Any, by: int) -> Any:  # noqa: ANN401 - any field's value
+    match value:
+        case AnswerRef():
+            return replace(value, step=value.step + by)
+        case Plus():
+            return replace(value, base=_referring(value.base, by))
+        case Mapping():
+            return {key: _referring(item, by) for key, item in value.items()}
+        case OneOf(items) | InAnyOrder(items) | Containing(items):
+            return type(value)(tuple(_referring(item, by) for item in items))
+        case tuple() | list():
+            return tuple(_referring(item, by) for item in value)
+        case _:
+            return value

@@ -13,11 +13,10 @@ from traceback import extract_tb
 from types import FunctionType, ModuleType
 from typing import Final, TypeVar, cast
 
-from harness.scenario.clauses import CLAUSE_ID, lint_clauses, load_clauses
+from harness.scenario.clauses import CLAUSE_ID, lint_clauses, load_clauses, packages_of
 from harness.scenario.conversation import Conversation
 from harness.scenario.errors import ScenarioError
 from harness.scenario.lint import lint, lint_sweep
-from harness.scenario.packages import packages_of
 from harness.scenario.script import Script
 from harness.scenario.sweep import VERSION, Sweep
 from harness.targets.base.interface import Capability

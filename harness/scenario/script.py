@@ -9,13 +9,26 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Final, TypeAlias
 
-from harness.scenario.broker_texts import ACTION_TEXTS, POINT_TEXTS
 from harness.scenario.errors import ScenarioError
 from harness.scenario.log_records import LogRecord, reported
-from harness.scenario.metadata_wait import AwaitMetadata
 from harness.scenario.typed import made
 from harness.scenario.values import GroupRef, Json, Pattern, Value, from_json, phrase, to_json
 from harness.targets.base.interface import Breakpoint, BrokerAction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwaitMetadata:
+    """An actor waits until the coordinator has received every change of topics and configurations so far.
+
+    `harness.runner.metadata_probe` describes the wait. Its requests are in the trace, as polls, and are
+    never compared.
+    """
+
+    actor: str
+    connection: str
+    group: GroupRef
+    """The group whose configuration the wait changes; no other step names this group."""
+
 
 MAIN: Final = "main"
 ASIDE: Final = "aside"
@@ -399,3 +412,19 @@ def _bounds(step: Receive) -> str:
     least = f" not before {step.not_before_ms} ms" if step.not_before_ms is not None else ""
     most = f" not after {step.not_after_ms} ms" if step.not_after_ms is not None else ""
     return least + most
+
+
+ACTION_TEXTS: Final[Mapping[BrokerAction, str]] = {
+    BrokerAction.RESTART: "the coordinator's broker restarts",
+    BrokerAction.KILL: "the coordinator's broker is killed",
+    BrokerAction.MOVE: "another broker becomes the coordinator",
+    BrokerAction.PAUSE: "the coordinator's broker stands still",
+    BrokerAction.RESUME: "the coordinator's broker goes on",
+    BrokerAction.DISCONNECT: "the coordinator's broker loses its network",
+    BrokerAction.RECONNECT: "the broker that lost its network has it back",
+    BrokerAction.LENGTHEN: "the coordinator's log grows long",
+}
+POINT_TEXTS: Final[Mapping[Breakpoint, str]] = {
+    Breakpoint.LOADING: "while it loads its log",
+    Breakpoint.DEAD: "between a group's death and its removal",
+}

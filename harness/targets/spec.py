@@ -11,7 +11,7 @@ from harness.suggestions import close_to
 from harness.targets.base.interface import Target, TargetError
 from harness.targets.external.stated import Stated
 from harness.targets.external.target import EXTERNAL_TIMEOUT_MS, ExternalTarget
-from harness.targets.jars.published import PUBLISHED, TABLE_DATE, newest_patch
+from harness.targets.jars.repository import PUBLISHED, TABLE_DATE, newest_patch
 from harness.targets.jars.resolved import LATEST, release_of
 from harness.targets.kafka.local import START_TIMEOUT_MS
 from harness.targets.kafka.path import PathTarget

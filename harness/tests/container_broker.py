@@ -9,8 +9,8 @@ from typing import Final, cast
 
 from harness.targets.base.dialogue import Answer, Dialogue
 from harness.targets.base.interface import Breakpoint, BrokerSession, Role, closing
-from harness.targets.containers.broker import ContainerBroker
 from harness.targets.containers.engine import OWNER_LABEL, SESSION_LABEL, engine
+from harness.targets.containers.target import ContainerBroker
 from harness.targets.spec import parse_target
 from harness.tests.patience import NOW_OR_NEVER_S
 from harness.wire.codec import Fields

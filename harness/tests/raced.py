@@ -25,7 +25,7 @@ from harness.targets.base.interface import (
     NoAnswer,
     Role,
 )
-from harness.targets.reference.usual import USUAL_CONFIG
+from harness.targets.reference.capabilities import USUAL_CONFIG
 from harness.wire.codec import encode_request
 from harness.wire.log_records import EncodedRecord
 from reference_coordinator.broker.listener import ConnectionId, Listener, Outgoing, SendFrame

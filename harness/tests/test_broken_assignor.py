@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.apis.impact import IMPACTS
+from harness.apis.descriptor import IMPACTS
 from harness.results.client_impact import impact_of
 from harness.scenario.script import Receive
 from harness.tests.broken_assignor import HANDOVER, run_against_it

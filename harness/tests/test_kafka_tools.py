@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
+from harness.targets.jars.repository import TOOLS, single_jar
 from harness.targets.jars.resolved import kafka_jars
-from harness.targets.jars.single import TOOLS, single_jar
 from harness.targets.kafka.node import java_command
 from harness.targets.kafka.released import KafkaTarget
 from harness.targets.runtimes.java import JavaUse, java_for

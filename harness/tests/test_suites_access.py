@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.orchestration.run import orchestrate
-from harness.scenario.preceding import preceded
+from harness.scenario.own_settings import preceded
 from harness.scenario.script import MAIN, Receive, Script, Send, Step
 from harness.scenario.values import GroupRef, Value
 from harness.tests.completed_runs import Quiet, catalogue, plan_of, unexpected

@@ -24,9 +24,9 @@ from reference_coordinator.groups.share.topic_deletion import maybe_cleanup_shar
 from reference_coordinator.messages import GroupRequest, RequestContext
 from reference_coordinator.offsets.expiration import cleanup_all_group_metadata, on_topics_deleted
 from reference_coordinator.offsets.shard import CoordinatorShard
-from reference_coordinator.offsets.txn_completion import replay_end_transaction_marker
+from reference_coordinator.offsets.txn_commit import replay_end_transaction_marker
 from reference_coordinator.profile.config import GroupCoordinatorConfig
-from reference_coordinator.profile.group_config import GroupConfig
+from reference_coordinator.profile.group_configs import GroupConfig
 from reference_coordinator.profile.profiles import Profile
 from reference_coordinator.runtime.deadlines import (
     AnswerTakesTooLong,

@@ -26,7 +26,7 @@ from reference_coordinator.groups.share.replay import replay as replay_share
 from reference_coordinator.groups.streams import replay as streams_replay
 from reference_coordinator.groups.streams.group import StreamsGroup, new_streams_group
 from reference_coordinator.offsets.shard import CoordinatorShard
-from reference_coordinator.offsets.txn_completion import replay_end_transaction_marker
+from reference_coordinator.offsets.txn_commit import replay_end_transaction_marker
 from reference_coordinator.profile.profiles import Behaviour, Profile
 
 _ModernGroup: TypeAlias = ConsumerGroup | ShareGroup | StreamsGroup

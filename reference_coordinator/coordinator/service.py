@@ -41,7 +41,13 @@ from reference_coordinator.offsets.txn_commit import (
 )
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.runtime.append_errors import handle_operation_exception
-from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, CoordinatorResult, VoidResult
+from reference_coordinator.runtime.coordinator_result import (
+    EMPTY_RESULT,
+    CoordinatorResult,
+    Join,
+    Sync,
+    VoidResult,
+)
 from reference_coordinator.runtime.error_responses import (
     error_response,
     fetch_error,
@@ -49,7 +55,6 @@ from reference_coordinator.runtime.error_responses import (
     refusal_response,
     txn_commit_error,
 )
-from reference_coordinator.runtime.parked import Join, Sync
 from reference_coordinator.runtime.write_event import complete_operation
 
 _LATE_JOIN_VERSION: Final = 6

@@ -10,13 +10,15 @@ from reference_coordinator.core.ids import GroupId, ResponseToken
 from reference_coordinator.core.parts import between_parts
 from reference_coordinator.groups.share.describing import as_described_share_group
 from reference_coordinator.groups.share.describing_offsets import describe_share_group_offsets
-from reference_coordinator.groups.share.heartbeat import share_group_heartbeat
+from reference_coordinator.groups.share.heartbeat import (
+    share_group_heartbeat,
+    throw_if_share_group_heartbeat_request_is_invalid,
+)
 from reference_coordinator.groups.share.lookups import share_group
 from reference_coordinator.groups.share.offsets import (
     alter_share_group_offsets,
     delete_share_group_offsets,
 )
-from reference_coordinator.groups.share.validation import throw_if_share_group_heartbeat_request_is_invalid
 from reference_coordinator.messages import GroupResponse, RequestContext
 from reference_coordinator.messages.share_groups import (
     AlterShareGroupOffsetsRequest,

@@ -4,8 +4,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from reference_coordinator.core.family import CoordinatorFamily
-from reference_coordinator.core.ids import MemberId
+from reference_coordinator.core.ids import CoordinatorFamily, MemberId
 from reference_coordinator.core.map_order import in_java_hash_map_order, in_scala_hash_map_order
 
 _WORD_MASK: Final = 0xFFFFFFFFFFFFFFFF

@@ -1,5 +1,6 @@
 """Types for the identifiers and units that the coordinator uses."""
 
+from enum import Enum, unique
 from typing import Final, NamedTuple, NewType
 
 GroupId = NewType("GroupId", str)
@@ -40,3 +41,13 @@ class TopicPartition(NamedTuple):
 
     topic: str
     partition: int
+
+
+@unique
+class CoordinatorFamily(Enum):
+    """One of Kafka's two implementations of the group coordinator."""
+
+    SCALA = "scala"
+    """kafka.coordinator.group, the default until 3.9."""
+    JAVA = "java"
+    """org.apache.kafka.coordinator.group, optional from 3.7 on, and the only one in 4.x."""

@@ -48,10 +48,9 @@ from reference_coordinator.groups.share.group import ShareGroup
 from reference_coordinator.groups.share.lookups import as_share_group
 from reference_coordinator.groups.streams import expiry as streams_expiry
 from reference_coordinator.groups.streams import loading as streams_loading
-from reference_coordinator.groups.streams.classic_requests import classic_group_join_to_streams_group
-from reference_coordinator.groups.streams.deadlines import StreamsGroupDeadline
 from reference_coordinator.groups.streams.group import StreamsGroup
-from reference_coordinator.groups.streams.lookups import as_streams_group
+from reference_coordinator.groups.streams.lookups import as_streams_group, classic_group_join_to_streams_group
+from reference_coordinator.groups.streams.timers import StreamsGroupDeadline
 from reference_coordinator.messages import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -59,10 +58,15 @@ from reference_coordinator.messages import (
     LeaveGroupResponse,
     SyncGroupResponse,
 )
-from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, CoordinatorResult, VoidResult
+from reference_coordinator.runtime.coordinator_result import (
+    EMPTY_RESULT,
+    CoordinatorResult,
+    Join,
+    Sync,
+    VoidResult,
+)
 from reference_coordinator.runtime.deadlines import GroupDeadline
 from reference_coordinator.runtime.error_responses import join_error, sync_error
-from reference_coordinator.runtime.parked import Join, Sync
 
 
 def classic_group_join(shard: GroupMetadataManager, join: Join) -> VoidResult:

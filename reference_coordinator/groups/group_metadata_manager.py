@@ -7,8 +7,7 @@ from typing import Final, TypeVar
 from typing_extensions import override
 
 from reference_coordinator.core.errors import CoordinatorError, Errors
-from reference_coordinator.core.family import CoordinatorFamily
-from reference_coordinator.core.ids import GroupId, ResponseToken
+from reference_coordinator.core.ids import CoordinatorFamily, GroupId, ResponseToken
 from reference_coordinator.core.map_order import (
     in_java_hash_map_order,
     partitions_in_java_hash_map_order,
@@ -21,7 +20,7 @@ from reference_coordinator.groups.group import Group
 from reference_coordinator.groups.share_persister import NoShareCoordinator, SharePersister
 from reference_coordinator.messages import DeletableGroupResult, RequestContext
 from reference_coordinator.profile.behaviours import Behaviour
-from reference_coordinator.profile.group_config import NO_GROUP_CONFIG, GroupConfig
+from reference_coordinator.profile.group_configs import NO_GROUP_CONFIG, GroupConfig
 from reference_coordinator.runtime.appends import PendingAppend
 from reference_coordinator.runtime.coordinator_runtime import CoordinatorRuntime
 from reference_coordinator.runtime.partitions import CoordinatorPartition

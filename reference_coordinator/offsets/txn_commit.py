@@ -3,13 +3,16 @@
 from typing import Final, assert_never
 
 from reference_coordinator.core.effects import Permitted, Producer
-from reference_coordinator.core.errors import CoordinatorError, Errors
-from reference_coordinator.core.ids import NO_PRODUCER_ID, ResponseToken, TopicId
+from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
+from reference_coordinator.core.ids import NO_PRODUCER_ID, GroupId, ResponseToken, TopicId, TopicPartition
+from reference_coordinator.core.map_order import topic_partitions_in_scala_map_order
+from reference_coordinator.core.records import EndTransactionMarker
 from reference_coordinator.groups.classic.lookups import get_or_maybe_create_classic_group
 from reference_coordinator.groups.group import CommitPartitionValidator, Group
 from reference_coordinator.messages import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.offsets.storing import Commit, CommitResponse, store_offsets
+from reference_coordinator.offsets.transactional import Offsets
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.runtime.append_errors import maybe_convert_offset_commit_error
 from reference_coordinator.runtime.coordinator_result import CoordinatorResult
@@ -132,3 +135,38 @@ def other_verdicts(
             reason="asked at once with others, in whose versions the refusal may be told",
         ),
     )
+
+
+def replay_end_transaction_marker(shard: CoordinatorShard, marker: EndTransactionMarker) -> None:
+    """Commit a transaction's offsets, or drop them.
+
+    Source: OffsetMetadataManager#replayEndTransactionMarker (4.3.1),
+    GroupMetadataManager#handleTxnCompletion (3.9.2).
+    """
+    ended = shard.offsets.transactions.take(
+        marker.producer_id, lambda group_id: shard.partition_for(group_id) == marker.partition
+    )
+    if not marker.is_commit:
+        return
+    for group_id, offsets in ended.items():
+        try:
+            complete_pending_txn_offset_commit(shard, group_id, offsets)
+        except IllegalStateError:
+            # No client gets an error: Kafka does this on a separate thread.
+            return
+
+
+def complete_pending_txn_offset_commit(shard: CoordinatorShard, group_id: GroupId, offsets: Offsets) -> None:
+    """Commit one group's offsets of a transaction, except where later ones are already committed.
+
+    Raises:
+        IllegalStateError: an offset was never written to the log; those after it in the map are lost.
+
+    Source: GroupMetadata#completePendingTxnOffsetCommit (3.9.2).
+    """
+    in_order = topic_partitions_in_scala_map_order((each.topic, each.partition) for each in offsets)
+    for topic, partition in in_order:
+        named = TopicPartition(topic=topic, partition=partition)
+        if offsets[named].record_offset is None:
+            raise IllegalStateError("an offset that was never written is to be committed")
+        shard.offsets.put_if_newer(group_id, named, offsets[named])

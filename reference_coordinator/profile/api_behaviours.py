@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from reference_coordinator.core.family import CoordinatorFamily
+from reference_coordinator.core.ids import CoordinatorFamily
 from reference_coordinator.profile.behaviour import Behaviour, Row, Span, since, until
 
 OF_KAFKA_APIS: Final = (

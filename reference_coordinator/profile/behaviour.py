@@ -3,7 +3,7 @@
 from enum import Enum, auto, unique
 from typing import Final
 
-from reference_coordinator.core.family import CoordinatorFamily
+from reference_coordinator.core.ids import CoordinatorFamily
 from reference_coordinator.core.values import value
 
 OLDEST: Final = (2, 4, 0)

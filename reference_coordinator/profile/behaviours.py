@@ -7,9 +7,8 @@ several spans.
 
 from typing import Final
 
-from reference_coordinator.core.family import CoordinatorFamily
+from reference_coordinator.core.ids import CoordinatorFamily
 from reference_coordinator.profile.api_behaviours import OF_KAFKA_APIS
-from reference_coordinator.profile.assignor_behaviours import OF_ASSIGNORS
 from reference_coordinator.profile.behaviour import (
     JAVA,
     OLDEST,
@@ -22,9 +21,8 @@ from reference_coordinator.profile.behaviour import (
     since,
     until,
 )
-from reference_coordinator.profile.consumer_behaviours import OF_CONSUMER_GROUPS
-from reference_coordinator.profile.loading_behaviours import OF_LOADING
-from reference_coordinator.profile.log_behaviours import OF_THE_LOG
+from reference_coordinator.profile.consumer_behaviours import OF_ASSIGNORS, OF_CONSUMER_GROUPS
+from reference_coordinator.profile.log_behaviours import OF_LOADING, OF_THE_LOG
 from reference_coordinator.profile.share_behaviours import OF_SHARE_GROUPS
 from reference_coordinator.profile.share_fetch_behaviours import OF_SHARES
 from reference_coordinator.profile.streams_behaviours import OF_STREAMS_GROUPS

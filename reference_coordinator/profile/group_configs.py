@@ -12,10 +12,35 @@ from reference_coordinator.core.java import trim
 from reference_coordinator.core.values import value
 from reference_coordinator.profile.behaviour import Behaviour, Version
 from reference_coordinator.profile.config import GroupCoordinatorConfig
-from reference_coordinator.profile.group_config import GroupConfig
 from reference_coordinator.profile.profiles import Profile
 from reference_coordinator.profile.properties import INT_MAX, parse_list
 from reference_coordinator.profile.topic_configs import ConfigType, InvalidConfigError, TopicConfig
+
+
+@value
+class GroupConfig:
+    """A group's dynamic configuration. None means the broker's value. Source: GroupConfig (4.3.1)."""
+
+    consumer_session_timeout_ms: int | None = None
+    consumer_heartbeat_interval_ms: int | None = None
+    consumer_assignment_interval_ms: int | None = None
+    share_session_timeout_ms: int | None = None
+    share_heartbeat_interval_ms: int | None = None
+    share_assignment_interval_ms: int | None = None
+    streams_session_timeout_ms: int | None = None
+    streams_heartbeat_interval_ms: int | None = None
+    streams_num_standby_replicas: int | None = None
+    streams_initial_rebalance_delay_ms: int | None = None
+    streams_assignment_interval_ms: int | None = None
+    streams_task_offset_interval_ms: int | None = None
+    streams_num_warmup_replicas: int | None = None
+    streams_rack_aware_assignment_tags: tuple[str, ...] | None = None
+    streams_acceptable_recovery_lag: int | None = None
+
+
+NO_GROUP_CONFIG: Final = GroupConfig()
+"""The configuration of a group for which nothing is configured."""
+
 
 CONSUMER_SESSION_TIMEOUT: Final = "consumer.session.timeout.ms"
 CONSUMER_HEARTBEAT_INTERVAL: Final = "consumer.heartbeat.interval.ms"

@@ -11,8 +11,32 @@ from typing import Final, Generic, Never, TypeVar
 
 from reference_coordinator.core.effects import Permitted
 from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import ResponseToken
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.core.values import value
+from reference_coordinator.messages import (
+    JoinGroupRequest,
+    RequestContext,
+    SyncGroupRequest,
+)
+
+
+@value
+class Join:
+    """A JoinGroup that awaits its answer."""
+
+    request: JoinGroupRequest
+    context: RequestContext
+    token: ResponseToken
+
+
+@value
+class Sync:
+    """A SyncGroup that awaits its answer."""
+
+    request: SyncGroupRequest
+    token: ResponseToken
+
 
 ResponseT_co = TypeVar("ResponseT_co", covariant=True)
 

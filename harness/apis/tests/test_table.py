@@ -5,8 +5,7 @@ from inspect import signature
 
 import pytest
 
-from harness.apis.descriptor import ApiDescriptor
-from harness.apis.impact import IMPACTS
+from harness.apis.descriptor import IMPACTS, ApiDescriptor
 from harness.apis.table import APIS, descriptor
 from harness.scenario import ask
 from harness.scenario.messages import Request

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.clients import java
-from harness.clients.choice import choose_libraries
+from harness.clients.collect import choose_libraries
 from harness.clients.java import java_library
 from harness.clients.libraries import LIBRARIES
 from harness.clients.steps import Feature, Verb

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.clients.choice import choose_libraries
-from harness.clients.collect import collect_client_scripts
+from harness.clients.collect import choose_libraries, collect_client_scripts
 from harness.clients.run import drive
 from harness.diff.lenient import UNREAD
 from harness.results.client_results import ClientResult

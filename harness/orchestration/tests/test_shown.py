@@ -12,9 +12,8 @@ from harness.targets.reference.behaviours import behaviour_sheets
 from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import VariantTarget, reference_of, variant_of
 from harness.tests.completed_runs import catalogue
-from reference_coordinator.profile.assignor_behaviours import OF_ASSIGNORS
 from reference_coordinator.profile.behaviour import Behaviour
-from reference_coordinator.profile.consumer_behaviours import OF_CONSUMER_GROUPS
+from reference_coordinator.profile.consumer_behaviours import OF_ASSIGNORS, OF_CONSUMER_GROUPS
 from reference_coordinator.profile.streams_behaviours import OF_STREAMS_GROUPS
 
 RELEASES = (

@@ -4,7 +4,7 @@ import pytest
 
 from harness.orchestration.plan import PlanError
 from harness.orchestration.versions import choose_versions, in_order
-from harness.targets.jars.published import PUBLISHED
+from harness.targets.jars.repository import PUBLISHED
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from harness.races.catalogue import RACES, has_race
 from harness.replay.group import NEVER_CAME
 from harness.replay.search import GIVEN_UP
 from harness.results.replay_results import ReplayFinding
+from harness.targets.reference.capabilities import USUAL_CONFIG
 from harness.targets.reference.profile import specification
-from harness.targets.reference.usual import USUAL_CONFIG
 from harness.tests.raced import Shuffled, raced
 from reference_coordinator.broker.listener import ConnectionId, SendFrame
 from reference_coordinator.core.errors import Errors

@@ -16,8 +16,8 @@ from harness.replay.history import conversation_of
 from harness.scenario.script import Send
 from harness.tap.journal import JOURNAL, Journal, Kind, Opening
 from harness.tap.run import finish, run_header
+from harness.targets.reference.capabilities import USUAL_CONFIG
 from harness.targets.reference.profile import specification
-from harness.targets.reference.usual import USUAL_CONFIG
 from harness.tests.made_events import HEADER
 from harness.tests.raced import Shuffled, raced
 from harness.tests.site_reading import view_of

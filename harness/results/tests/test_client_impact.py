@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.apis.impact import IMPACTS
+from harness.apis.descriptor import IMPACTS
 from harness.results.client_impact import (
     AUDIENCES,
     BEHAVIOURS,

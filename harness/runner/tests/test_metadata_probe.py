@@ -9,8 +9,7 @@ import pytest
 from harness.diff.alignment import aligned
 from harness.runner.tests.test_interpreter import kinds, script_of
 from harness.scenario import Conversation, ask, script_from_json, script_to_json, step_text
-from harness.scenario.metadata_wait import AwaitMetadata
-from harness.scenario.script import Script
+from harness.scenario.script import AwaitMetadata, Script
 from harness.tests.stages import MemorySession, Responder, interpreted
 from harness.trace.events import Event, EventKind
 from harness.wire.codec import FieldValue, decode_request, encode_response

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from harness.scenario.fitting import fitted
-from harness.scenario.metadata_wait import AwaitMetadata
-from harness.scenario.script import Receive, Script, Send
+from harness.scenario.script import AwaitMetadata, Receive, Script, Send
 from harness.scenario.values import AnswerRef, GroupRef, Plus
 from harness.tests.completed_runs import catalogue
 

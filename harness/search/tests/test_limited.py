@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from harness.search.limited import Limit, NeverEndsError
+from harness.search.mutated import Limit, NeverEndsError
 
 
 def _never_ends(limit: Limit) -> float:

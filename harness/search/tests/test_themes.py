@@ -8,12 +8,11 @@ import pytest
 from harness.scenario.messages import OWN
 from harness.scenario.script import ActorSheet, Send
 from harness.scenario.values import GroupRef, Ref, TopicId
-from harness.search.acting import acts_next, next_action
 from harness.search.actions import KILLS, LENGTHENS, MOVES, RELOADS
 from harness.search.by_field import AS_FIELDS, builder_of, request_of
 from harness.search.hunt import common_versions
 from harness.search.made import Made
-from harness.search.maker import Maker
+from harness.search.maker import Maker, acts_next, next_action
 from harness.search.moves import EVERYBODY, Act, Ask, HangUp, Move, Speaker
 from harness.search.openings import OPENING
 from harness.search.plan import planned

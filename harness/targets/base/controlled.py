@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from typing_extensions import override
 
-from harness.targets.base.appending import append_records
+from harness.targets.base.appending import append_records, lengthen_log
+from harness.targets.base.conformance import as_principal
 from harness.targets.base.interface import (
     Breakpoint,
     Broker,
@@ -17,8 +18,6 @@ from harness.targets.base.interface import (
     Role,
     TargetError,
 )
-from harness.targets.base.long_log import lengthen_log
-from harness.targets.base.principals import as_principal
 from harness.targets.base.tcp import TcpSession, new_connect_slots
 from harness.wire.log_records import EncodedRecord
 

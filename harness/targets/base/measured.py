@@ -1,4 +1,4 @@
-"""Measures how long the machine kept each of a broker's processes from running.
+"""Measures how long the machine kept each of a broker's processes from running, and is patient with starts.
 
 This only reads files of the kernel, which takes a few microseconds a thread, and starts no process. A figure
 is unavailable if a process ends meanwhile, or if the system lacks the file.
@@ -6,6 +6,7 @@ is unavailable if a process ends meanwhile, or if the system lacks the file.
 
 import os
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -227,3 +228,39 @@ def _some_ms(pressure: Path) -> float | None:
 def _state(status: Path | str) -> bytes:
     """Return the state of a process or thread, one letter; empty if it has ended."""
     return (_content(status) or b"").rpartition(b")")[2].strip()[:1]
+
+
+SignsOfWork = Callable[[], tuple[int, ...]]
+"""Returns figures that change while a process works, such as its CPU time and the length of its log."""
+
+_LIMITS_IN_ALL: Final = 5
+"""A process that keeps working without getting ready is given up after this many limits."""
+
+
+class Patience:
+    """A limit that counts from the last sign of work, and a bound on the whole wait.
+
+    So a slow machine gets more time, while a process that hangs is detected within the limit.
+    """
+
+    def __init__(self, limit_ms: float, *, began_ms: float, signs: SignsOfWork | None = None) -> None:
+        self._limit_ms = limit_ms
+        self._began_ms = began_ms
+        self._signs = signs
+        self._last_signs = signs() if signs else ()
+        self._worked_ms = began_ms
+
+    @property
+    def ends_ms(self) -> float:
+        """The latest time at which the whole wait is over."""
+        return self._began_ms + self._limit_ms * (1 if self._signs is None else _LIMITS_IN_ALL)
+
+    def is_over(self, now_ms: float) -> bool:
+        """Return whether the wait is over."""
+        if self._signs is not None and (signs := self._signs()) != self._last_signs:
+            self._last_signs, self._worked_ms = signs, now_ms
+        return now_ms - self._worked_ms >= self._limit_ms or now_ms >= self.ends_ms
+
+    def __str__(self) -> str:
+        limit = f"{self._limit_ms / 1000:g} s"
+        return f"{limit} without a sign of work" if self._signs is not None else limit

@@ -36,8 +36,8 @@ from harness.targets.base.interface import (
     closing,
 )
 from harness.targets.base.layout import Coordinated, Endpoint, Layout
+from harness.targets.base.measured import Patience, SignsOfWork
 from harness.targets.base.nonsense import checked_config
-from harness.targets.base.patience import Patience, SignsOfWork
 from harness.wire.codec import Fields
 from harness.wire.schema import api_key
 

@@ -23,15 +23,32 @@ from harness.targets.base.interface import (
     Target,
     TargetError,
 )
-from harness.targets.base.prepare import Prepared, prepare
+from harness.targets.base.prepare import Prepared, await_serving, prepare
 from harness.targets.base.tcp import asking
-from harness.targets.containers.broker import ContainerBroker
 from harness.targets.containers.engine import remove_leftovers
 from harness.targets.containers.image import FoundImage, ImageName, find_image
-from harness.targets.containers.node import PortTakenError
+from harness.targets.containers.node import ContainerNode, PortTakenError
 from harness.targets.containers.nodes import ContainerNodes, start_nodes
 from harness.targets.debugger.breakpoints import code_points, load_order
+from harness.targets.kafka.controlled import KafkaBroker
 from harness.targets.kafka.properties import HOST, NODE_ID, coordinator_properties, uses_kraft
+
+_COME_BACK_TIMEOUT_MS: Final = 120_000.0
+
+
+class ContainerBroker(KafkaBroker[ContainerNode]):
+    """A broker, or a cluster of brokers, in containers that the harness started."""
+
+    @override
+    async def _await_serving(self, node: ContainerNode) -> None:
+        async with asking(*node.address) as session:
+            await await_serving(
+                session,
+                topics=CONFORMANCE_TOPICS,
+                timeout_ms=_COME_BACK_TIMEOUT_MS,
+                failure=self._nodes.failure,
+            )
+
 
 CONTAINER_START_TIMEOUT_MS: Final = 120_000.0
 _START_TRIES: Final = 3

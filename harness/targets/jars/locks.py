@@ -23,7 +23,7 @@ from harness.targets.jars import cache
 LOCK_VARIABLE: Final = "KAFKA_CONFORMANCE_JAR_LOCK"
 """Environment variable with the lock file for versions that the shipped one lacks."""
 SHIPPED_LOCK: Final = Path(__file__).with_name("kafka-jars.sha512")
-"""The lock of every version in `harness.targets.jars.published`."""
+"""The lock of every version in `harness.targets.jars.repository`."""
 _OWN_LOCK: Final = "kafka-jars.sha512"
 _DISPENSABLE: Final = "kafka-tools-api-"
 """A jar that a broker runs without, which locks of users may name; not every repository has it."""

@@ -1,10 +1,15 @@
-"""The Maven repository that Kafka's jars come from: Maven Central, or the mirror that the user names."""
+"""The Maven repository that Kafka's jars come from, what it publishes, and single jars from it.
+
+It is Maven Central, or the mirror that the user names.
+"""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from harness.targets.base.interface import TargetError
+from harness.targets.base.interface import Progress, TargetError
+from harness.targets.jars import cache, locks
 from harness.targets.secured.variables import MIRROR_VARIABLE, environment_with_secrets
 
 _REMOTE: Final = frozenset({"http", "https"})
@@ -60,3 +65,85 @@ def repository_name() -> str:
         return "Maven Central"
     # The mirror's address may contain a password.
     return f"the mirror at {urlsplit(mirror).hostname or urlsplit(mirror).path}"
+
+
+STREAMS_MIN: Final = (4, 2)
+"""The first release in which streams groups are no longer only a preview (KIP-1071)."""
+STREAMS: Final = "streams"
+TOOLS: Final = "tools"
+"""Kafka's command line tools, which are not in the broker's jar since 3.7."""
+COMPILER: Final = "ecj"
+"""Eclipse's compiler of Java, which runs on a Java that has none."""
+COMPILER_VERSION: Final = "3.46.0"
+_MODULES: Final = {
+    STREAMS: "org/apache/kafka/kafka-streams",
+    TOOLS: "org/apache/kafka/kafka-tools",
+    COMPILER: "org/eclipse/jdt/ecj",
+}
+
+
+async def single_jar(part: str, version: str, progress: Progress) -> Path:
+    """Return a single jar, downloaded if it is not in the cache.
+
+    It comes without its dependencies: a broker's jars contain those that are needed here.
+
+    Raises:
+        JarMismatchError: it is not the recorded jar.
+        TargetError: it is not available.
+    """
+    directory = cache.prepared(cache.cache_directory())
+    name = f"{part}-{version}"
+    libs = directory / name / "libs"
+    module = _MODULES[part]
+    jar = libs / f"{Path(module).name}-{version}.jar"
+    path = f"{module}/{version}/{jar.name}"
+    if not jar.is_file():
+        from harness.targets.jars.download import Repository  # noqa: PLC0415 - slow to import, and seldom needed
+
+        async with cache.locked(directory, f"jars-{name}", progress):
+            progress(f"downloading {jar.name}")
+            lock = locks.lock_of(name)
+            with Repository() as repository:
+                await repository.fetch((path,), lock, into=libs, progress=progress)
+    remedy = f"remove {libs.parent}, and the jar is downloaded anew"
+    await locks.check_jars(name, libs, progress, remedy=remedy, paths=(path,))
+    return jar
+
+
+TABLE_DATE: Final = "2026-11-21"
+"""The day on which `PUBLISHED` matched Maven Central."""
+NEWEST_PATCHES: Final[dict[tuple[int, int], int]] = {
+    (2, 4): 1,
+    (2, 5): 1,
+    (2, 6): 3,
+    (2, 7): 2,
+    (2, 8): 2,
+    (3, 0): 2,
+    (3, 1): 2,
+    (3, 2): 3,
+    (3, 3): 2,
+    (3, 4): 1,
+    (3, 5): 2,
+    (3, 6): 2,
+    (3, 7): 2,
+    (3, 8): 1,
+    (3, 9): 2,
+    (4, 0): 2,
+    (4, 1): 2,
+    (4, 2): 1,
+    (4, 3): 1,
+    (4, 4): 0,
+}
+"""The newest patch of each release; every patch from 0 on was published."""
+PUBLISHED: Final = tuple(
+    f"{major}.{minor}.{patch}"
+    for (major, minor), newest in NEWEST_PATCHES.items()
+    for patch in range(newest + 1)
+)
+"""Every version since 2.4, oldest first."""
+
+
+def newest_patch(release: tuple[int, int]) -> str | None:
+    """Return the newest published version of a release, or None for an unknown release."""
+    patch = NEWEST_PATCHES.get(release)
+    return None if patch is None else f"{release[0]}.{release[1]}.{patch}"

@@ -1,4 +1,7 @@
-"""The processes and directories of one local broker or cluster, whether its start succeeded or not."""
+"""The processes and directories of one local broker or cluster, whether its start succeeded or not.
+
+Releases that need a ZooKeeper get one from the same jars.
+"""
 
 import asyncio
 import shutil
@@ -9,15 +12,15 @@ from typing import Final
 
 from typing_extensions import override
 
-from harness.targets.base.interface import Breakpoint, Progress
+from harness.targets.base.conformance import AUTHORIZER
+from harness.targets.base.interface import Breakpoint, Progress, TargetError
 from harness.targets.base.ports import free_port
-from harness.targets.base.principals import AUTHORIZER
 from harness.targets.base.program import Program
 from harness.targets.debugger.jdwp import CodePoint
 from harness.targets.jars.resolved import KafkaJars
 from harness.targets.kafka.controlled import ControlledNodes
 from harness.targets.kafka.network import LoopbackNetwork
-from harness.targets.kafka.node import BROKER_MAIN, Node, NodePlan, start_jvm
+from harness.targets.kafka.node import BROKER_MAIN, Node, NodePlan, java_command, start_jvm
 from harness.targets.kafka.properties import (
     CONTROLLER_ID,
     HOST,
@@ -27,9 +30,51 @@ from harness.targets.kafka.properties import (
     controller_properties,
     features_of,
     uses_kraft,
+    zookeeper_properties,
 )
 from harness.targets.kafka.storage import format_storage
-from harness.targets.kafka.zookeeper import ZooKeeper
+
+_SERVER: Final = "org.apache.zookeeper.server.ZooKeeperServerMain"
+_SHELL: Final = "org.apache.zookeeper.ZooKeeperMain"
+_SHELL_TIMEOUT_S: Final = 20.0
+
+
+class ZooKeeper:
+    """A running ZooKeeper with its own storage."""
+
+    def __init__(self, java: Path, jars: KafkaJars, *, port: int, storage: Path, directory: Path) -> None:
+        self._java = java
+        self._jars = jars
+        self._port = port
+        properties = zookeeper_properties(port=port, storage=storage)
+        self.program: Program = start_jvm(
+            java, jars, _SERVER, properties, directory=directory, name="zookeeper"
+        )
+
+    async def forget(self, node_id: int) -> None:
+        """Delete a killed broker's registration, which ZooKeeper would keep until the broker's session ends.
+
+        The controller's registration is deleted too, whichever broker has it: brokers elect another at once.
+
+        Raises:
+            TargetError: ZooKeeper's shell does not do it.
+        """
+        command = java_command(self._java, self._jars, _SHELL, "-server", f"{HOST}:{self._port}")
+        shell = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        orders = f"delete /brokers/ids/{node_id}\ndelete /controller\nquit\n"
+        try:
+            async with asyncio.timeout(_SHELL_TIMEOUT_S):
+                await shell.communicate(orders.encode())
+        except TimeoutError:
+            shell.kill()
+            await shell.wait()
+            raise TargetError(f"ZooKeeper's shell did not forget broker {node_id} in time") from None
+
 
 _PORT_TAKEN: Final = ("Address already in use", "BindException")
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from harness.targets.base.conformance import CONFORMANCE_CONFIG, QUICK_CONSUMER_GROUPS
-from harness.targets.base.principals import principals_properties
+from harness.targets.base.conformance import CONFORMANCE_CONFIG, QUICK_CONSUMER_GROUPS, principals_properties
 from harness.targets.jars.resolved import release_of
 
 KRAFT_SINCE: Final = (3, 3)

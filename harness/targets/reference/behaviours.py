@@ -6,7 +6,7 @@ from typing import Final
 
 from harness.suggestions import close_to
 from harness.targets.base.interface import TargetError
-from reference_coordinator.core.family import CoordinatorFamily
+from reference_coordinator.core.ids import CoordinatorFamily
 from reference_coordinator.profile.behaviour import OLDEST, Row, Span, Version
 from reference_coordinator.profile.behaviours import TABLE
 from reference_coordinator.profile.profiles import Profile

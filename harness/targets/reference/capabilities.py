@@ -1,9 +1,12 @@
-"""The capabilities of references, which are nearly all."""
+"""The capabilities of references, which are nearly all, and their default configuration."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
+from harness.targets.base.conformance import CONFORMANCE_CONFIG, QUICK_CONSUMER_GROUPS
 from harness.targets.base.interface import Capability
-from reference_coordinator.core.family import CoordinatorFamily
+from reference_coordinator.core.ids import CoordinatorFamily
 from reference_coordinator.profile.profiles import Profile
 
 _STANDARD_AUTHORIZER_SINCE: Final = (3, 3, 0)
@@ -19,3 +22,7 @@ def reference_capabilities(profile: Profile) -> frozenset[Capability]:
     if profile.version < _STANDARD_AUTHORIZER_SINCE:
         lacking.add(Capability.PRINCIPALS)
     return frozenset(Capability) - lacking
+
+
+USUAL_CONFIG: Final[Mapping[str, str]] = MappingProxyType({**CONFORMANCE_CONFIG, **QUICK_CONSUMER_GROUPS})
+"""The properties of all brokers that the harness starts, so that a broker and its oracle have the same."""

@@ -9,8 +9,8 @@ from harness.targets.base.interface import (
     Target,
     TargetError,
 )
+from harness.targets.reference.capabilities import USUAL_CONFIG
 from harness.targets.reference.target import ReferenceTarget, reference_profile
-from harness.targets.reference.usual import USUAL_CONFIG
 from reference_coordinator.profile.api_versions import served_ranges
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.properties import ConfigError

@@ -7,8 +7,9 @@ from typing import Final
 
 from typing_extensions import override
 
+from harness.targets.base.appending import BATCH_BYTES_MAX
 from harness.targets.base.cluster import node_in
-from harness.targets.base.conformance import CONFORMANCE_TOPICS
+from harness.targets.base.conformance import CONFORMANCE_TOPICS, principal_name
 from harness.targets.base.interface import (
     Breakpoint,
     BrokerAction,
@@ -18,9 +19,7 @@ from harness.targets.base.interface import (
     Role,
     TargetError,
 )
-from harness.targets.base.long_log import BATCH_BYTES_MAX
 from harness.targets.base.prepare import Prepared, prepare
-from harness.targets.base.principals import principal_name
 from harness.targets.reference.connection import ReferenceConnection, frame_of
 from harness.targets.reference.tape import Taped, TapedSession, play, without_questions
 from harness.wire.log_records import EncodedRecord

@@ -20,10 +20,9 @@ from harness.targets.base.interface import (
     TargetError,
 )
 from harness.targets.base.measured import MeasuredProcess
-from harness.targets.reference.capabilities import reference_capabilities
+from harness.targets.reference.capabilities import USUAL_CONFIG, reference_capabilities
 from harness.targets.reference.draws import Draws, cluster_with
 from harness.targets.reference.session import Preparation, ReferenceSession
-from harness.targets.reference.usual import USUAL_CONFIG
 from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile, UnknownProfileError, profile_for
 

@@ -28,15 +28,14 @@ from harness.targets.base.interface import (
     Target,
     TargetError,
 )
-from harness.targets.base.measured import MeasuredProcess, with_children
-from harness.targets.base.patience import Patience
+from harness.targets.base.measured import MeasuredProcess, Patience, with_children
 from harness.targets.base.ports import free_port
 from harness.targets.base.prepare import Prepared, await_serving, prepare
 from harness.targets.base.program import Program
 from harness.targets.base.tcp import asking
+from harness.targets.reference.capabilities import USUAL_CONFIG
 from harness.targets.reference.cluster import ReferenceCluster
 from harness.targets.reference.target import DEFAULT_PROFILE, reference_profile
-from harness.targets.reference.usual import USUAL_CONFIG
 
 REFERENCE_ROOT: Final = Path(__file__).resolve().parents[3]
 """The directory of the reference's package."""

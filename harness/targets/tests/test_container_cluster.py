@@ -7,7 +7,7 @@ import pytest
 
 from harness.orchestration.run import orchestrate
 from harness.targets.base.interface import BrokerAction, BrokerSession, ConnectionLost, Role
-from harness.targets.containers.broker import ContainerBroker
+from harness.targets.containers.target import ContainerBroker
 from harness.tests.completed_runs import Quiet, plan_of
 from harness.tests.container_broker import (
     JAVA,

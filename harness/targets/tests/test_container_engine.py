@@ -23,9 +23,9 @@ from harness.targets.base.interface import (
     BrokerSession,
     TargetError,
 )
-from harness.targets.containers.broker import ContainerBroker
 from harness.targets.containers.engine import OWNER_LABEL, SESSION_LABEL, engine, labels_for, remove_leftovers
 from harness.targets.containers.sdk import Container
+from harness.targets.containers.target import ContainerBroker
 from harness.targets.spec import parse_target
 from harness.tests.completed_runs import Quiet, command_line, plan_of
 from harness.tests.container_broker import (

@@ -11,8 +11,8 @@ from harness.targets.base.interface import ApiRange, BrokerDescription
 from harness.targets.external.settings import noted, read_assumed, settings_of
 from harness.targets.external.stated import Stated, StatedError, parse_assumed
 from harness.targets.external.target import ExternalTarget
+from harness.targets.reference.capabilities import USUAL_CONFIG
 from harness.targets.reference.oracle import oracle_for
-from harness.targets.reference.usual import USUAL_CONFIG
 from harness.tests.completed_runs import catalogue
 from harness.tests.made_events import BARE_BROKER
 from harness.wire.schema import api_key

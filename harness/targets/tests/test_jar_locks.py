@@ -14,9 +14,8 @@ from harness.results.status import ExitCode
 from harness.targets.base.interface import Lasting, TargetError
 from harness.targets.jars import cache, locks
 from harness.targets.jars.locks import JarMismatchError
-from harness.targets.jars.published import PUBLISHED
+from harness.targets.jars.repository import COMPILER, COMPILER_VERSION, PUBLISHED, STREAMS_MIN
 from harness.targets.jars.resolved import kafka_jars, release_of
-from harness.targets.jars.single import COMPILER, COMPILER_VERSION, STREAMS_MIN
 from harness.tests.completed_runs import CHECKOUT
 
 VERSION: Final = "9.9.9"

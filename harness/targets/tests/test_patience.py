@@ -1,6 +1,6 @@
 """How long a start is waited for."""
 
-from harness.targets.base.patience import Patience
+from harness.targets.base.measured import Patience
 
 
 def test_without_signs_the_limit_is_the_limit() -> None:

@@ -7,8 +7,7 @@ from reference_coordinator.core.effects import Effect
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId, Millis
 from reference_coordinator.profile.config import GroupCoordinatorConfig
-from reference_coordinator.profile.group_config import GroupConfig
-from reference_coordinator.profile.group_configs import evaluate, group_configs
+from reference_coordinator.profile.group_configs import GroupConfig, evaluate, group_configs
 from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.profile.topic_configs import ConfigType
 from reference_coordinator.tests.crashing_disk import CrashingDisk

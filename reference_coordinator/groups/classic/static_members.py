@@ -34,10 +34,10 @@ from reference_coordinator.runtime.coordinator_result import (
     EMPTY_RESULT,
     Continuation,
     CoordinatorResult,
+    Join,
     VoidResult,
 )
 from reference_coordinator.runtime.error_responses import join_error, sync_error
-from reference_coordinator.runtime.parked import Join
 
 _SKIPPING_ASSIGNMENT_SINCE: Final = 9
 

@@ -31,10 +31,10 @@ from reference_coordinator.runtime.coordinator_result import (
     EMPTY_RESULT,
     Continuation,
     CoordinatorResult,
+    Sync,
     VoidResult,
 )
 from reference_coordinator.runtime.error_responses import sync_error
-from reference_coordinator.runtime.parked import Sync
 
 _OVERTAKES: Final = "the deadline is over when it begins, and the request may overtake Kafka's timer"
 

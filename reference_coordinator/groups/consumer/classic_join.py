@@ -44,10 +44,10 @@ from reference_coordinator.runtime.coordinator_result import (
     EMPTY_RESULT,
     Continuation,
     CoordinatorResult,
+    Join,
     VoidResult,
 )
 from reference_coordinator.runtime.error_responses import join_error
-from reference_coordinator.runtime.parked import Join
 
 _KNOWN_MEMBER_ID_REQUIRED_SINCE: Final = 4
 _NOT_SENT: Final = -1

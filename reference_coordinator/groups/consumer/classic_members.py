@@ -26,8 +26,7 @@ from reference_coordinator.groups.consumer.timers import (
 )
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.profile.behaviours import Behaviour
-from reference_coordinator.runtime.coordinator_result import CoordinatorResult, VoidResult
-from reference_coordinator.runtime.parked import Sync
+from reference_coordinator.runtime.coordinator_result import CoordinatorResult, Sync, VoidResult
 
 
 def classic_group_sync_to_consumer_group(

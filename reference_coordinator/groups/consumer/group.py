@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from enum import Enum, unique
 from typing import Final
 
 from typing_extensions import override
@@ -13,9 +14,24 @@ from reference_coordinator.groups.classic.subscription import CONSUMER_PROTOCOL_
 from reference_coordinator.groups.consumer.member import ConsumerGroupMember
 from reference_coordinator.groups.consumer.membership import ConsumerGroupMembership
 from reference_coordinator.groups.consumer.record_helpers import group_tombstone_records
-from reference_coordinator.groups.consumer.state import ConsumerGroupState
 from reference_coordinator.groups.group import CommitPartitionValidator, GroupType
 from reference_coordinator.profile.profiles import Behaviour, Profile
+
+
+@unique
+class ConsumerGroupState(Enum):
+    """The state of a group. The value is the name that Kafka prints.
+
+    Source: ConsumerGroup.ConsumerGroupState (4.3.1).
+    """
+
+    EMPTY = "Empty"
+    ASSIGNING = "Assigning"
+    """There is no target assignment for the group's epoch yet."""
+    RECONCILING = "Reconciling"
+    """Some member has not reached its target assignment."""
+    STABLE = "Stable"
+
 
 _UNKNOWN_EPOCH: Final = -1
 _CONSUMER_PROTOCOL_COMMITS_SINCE: Final = 9

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from enum import Enum, unique
 from typing import Final, NoReturn, Self
 
 from typing_extensions import override
@@ -20,9 +21,17 @@ from reference_coordinator.groups.group import (
 from reference_coordinator.groups.modern_group import ModernGroup
 from reference_coordinator.groups.share.member import NO_PARTITIONS, AssignedPartitions, ShareGroupMember
 from reference_coordinator.groups.share.record_helpers import group_tombstone_records
-from reference_coordinator.groups.share.state import ShareGroupState
 from reference_coordinator.groups.share.state_partitions import ShareGroupStatePartitionMetadataInfo
 from reference_coordinator.profile.profiles import Behaviour, Profile
+
+
+@unique
+class ShareGroupState(Enum):
+    """The state of a group: whether it has members. Source: ShareGroup.ShareGroupState (4.3.1)."""
+
+    EMPTY = "Empty"
+    STABLE = "Stable"
+
 
 _PROTOCOL_TYPE: Final = "share"
 """Source: ShareGroup.PROTOCOL_TYPE (4.3.1)."""

@@ -4,7 +4,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from reference_coordinator.core.consumer_records import MemberState
-from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.java import trim
 from reference_coordinator.core.java_hash_map import JavaHashSet
 from reference_coordinator.core.map_order import string_hash_code
 from reference_coordinator.core.metadata_image import MetadataImage
@@ -13,6 +14,10 @@ from reference_coordinator.groups.consumer.assignors.assignor_helpers import fro
 from reference_coordinator.groups.consumer.metadata import compute_subscription_metadata
 from reference_coordinator.groups.consumer.regular_expressions import METADATA_REFRESH_INTERVAL_MS
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.groups.share.deadlines import (
+    schedule_share_group_session_timeout,
+    share_group_heartbeat_interval_ms,
+)
 from reference_coordinator.groups.share.group import ShareGroup
 from reference_coordinator.groups.share.initializing import (
     initialized_assignment_pending,
@@ -33,10 +38,6 @@ from reference_coordinator.groups.share.record_helpers import (
 from reference_coordinator.groups.share.target_assignment import (
     ShareTargetAssignment,
     maybe_update_target_assignment,
-)
-from reference_coordinator.groups.share.timers import (
-    schedule_share_group_session_timeout,
-    share_group_heartbeat_interval_ms,
 )
 from reference_coordinator.messages import RequestContext
 from reference_coordinator.messages.consumer_groups import (
@@ -228,3 +229,25 @@ def create_assignment(assigned: AssignedPartitions) -> ShareGroupHeartbeatRespon
             for topic_id, each in from_record(assigned).items()
         )
     )
+
+
+def throw_if_share_group_heartbeat_request_is_invalid(request: ShareGroupHeartbeatRequest) -> None:
+    """Refuse a request with invalid fields.
+
+    Raises:
+        CoordinatorError: INVALID_REQUEST.
+
+    Source: GroupCoordinatorService#throwIfShareGroupHeartbeatRequestIsInvalid (4.3.1),
+    GroupMetadataManager#throwIfShareGroupHeartbeatRequestIsInvalid (4.0.2).
+    """
+    for text, name in (
+        (request.member_id, "MemberId"),
+        (request.group_id, "GroupId"),
+        (request.rack_id, "RackId"),
+    ):
+        if text is not None and not trim(text):
+            raise CoordinatorError(Errors.INVALID_REQUEST, f"{name} can't be empty.")
+    if request.member_epoch == JOIN_GROUP_MEMBER_EPOCH and not request.subscribed_topic_names:
+        raise CoordinatorError(Errors.INVALID_REQUEST, "SubscribedTopicNames must be set in first request.")
+    if request.member_epoch < LEAVE_GROUP_MEMBER_EPOCH:
+        raise CoordinatorError(Errors.INVALID_REQUEST, "MemberEpoch is invalid.")

@@ -5,6 +5,7 @@ from reference_coordinator.core.ids import Millis
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.groups.consumer.metadata import compute_subscription_metadata
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.groups.share.deadlines import cancel_group_session_timeout
 from reference_coordinator.groups.share.group import ShareGroup
 from reference_coordinator.groups.share.lookups import share_group
 from reference_coordinator.groups.share.member import ShareGroupMember
@@ -13,7 +14,6 @@ from reference_coordinator.groups.share.record_helpers import (
     new_share_group_epoch_records,
     new_share_group_target_assignment_metadata_record,
 )
-from reference_coordinator.groups.share.timers import cancel_group_session_timeout
 from reference_coordinator.messages.share_groups import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,

@@ -1,8 +1,8 @@
 """Actions for share groups after their partition has been loaded."""
 
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.groups.share.deadlines import schedule_share_group_session_timeout
 from reference_coordinator.groups.share.group import ShareGroup
-from reference_coordinator.groups.share.timers import schedule_share_group_session_timeout
 
 
 def on_group_loaded(shard: GroupMetadataManager, group: ShareGroup) -> None:

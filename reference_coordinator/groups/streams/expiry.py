@@ -4,15 +4,15 @@ from typing import assert_never
 
 from reference_coordinator.groups.consumer.timers import TimerRetried
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
-from reference_coordinator.groups.streams.deadlines import (
+from reference_coordinator.groups.streams.group import StreamsGroup
+from reference_coordinator.groups.streams.leave import streams_group_fence_member
+from reference_coordinator.groups.streams.target_assignment import maybe_update_streams_target_assignment
+from reference_coordinator.groups.streams.timers import (
     ComputeDelayedAssignment,
     FenceStreamsMember,
     FenceUnrevokedStreamsMember,
     StreamsGroupDeadline,
 )
-from reference_coordinator.groups.streams.group import StreamsGroup
-from reference_coordinator.groups.streams.leave import streams_group_fence_member
-from reference_coordinator.groups.streams.target_assignment import maybe_update_streams_target_assignment
 from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, CoordinatorResult, VoidResult
 
 

@@ -5,6 +5,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum, unique
 from typing import Final, Self
 
 from typing_extensions import override
@@ -21,11 +22,36 @@ from reference_coordinator.groups.streams.configured_topology import ConfiguredT
 from reference_coordinator.groups.streams.current_tasks import CurrentTasks
 from reference_coordinator.groups.streams.member import StreamsGroupMember
 from reference_coordinator.groups.streams.record_helpers import group_tombstone_records
-from reference_coordinator.groups.streams.state import StreamsGroupState
 from reference_coordinator.groups.streams.task_offsets import NO_OFFSETS, MemberTaskOffsets
 from reference_coordinator.groups.streams.tasks import EMPTY, RefinedAssignment, TasksTuple
 from reference_coordinator.groups.streams.topology import StreamsTopology
 from reference_coordinator.profile.profiles import Behaviour, Profile
+
+
+@unique
+class StreamsGroupState(Enum):
+    """The state of a group. The value is the name that Kafka prints.
+
+    Source: StreamsGroup.StreamsGroupState (4.3.1).
+    """
+
+    EMPTY = "Empty"
+    NOT_READY = "NotReady"
+    """A topic of the topology is missing, or its partition count does not match the others."""
+    ASSIGNING = "Assigning"
+    """There is no target assignment for the group's epoch yet."""
+    RECONCILING = "Reconciling"
+    """Some member has not reached its target assignment."""
+    STABLE = "Stable"
+
+    @property
+    def filter_name(self) -> str:
+        """The name of the state in a filter of states.
+
+        Decided in: StreamsGroup.StreamsGroupState#toLowerCaseString (4.3.1).
+        """
+        return "not_ready" if self is StreamsGroupState.NOT_READY else self.value.lower()
+
 
 _PROTOCOL_TYPE: Final = "streams"
 _UNKNOWN_EPOCH: Final = -1

@@ -17,7 +17,7 @@ from reference_coordinator.groups.streams.configured_topology import (
     configure_topics,
 )
 from reference_coordinator.groups.streams.current_assignment import CurrentAssignmentBuilder
-from reference_coordinator.groups.streams.group import StreamsGroup
+from reference_coordinator.groups.streams.group import StreamsGroup, StreamsGroupState
 from reference_coordinator.groups.streams.joining import (
     get_or_maybe_create_dynamic_streams_group_member,
     get_or_maybe_create_static_streams_group_member,
@@ -41,7 +41,6 @@ from reference_coordinator.groups.streams.refined_assignment import (
     relabel_refined_assignment,
 )
 from reference_coordinator.groups.streams.responses import heartbeat_response, missing_tags, status
-from reference_coordinator.groups.streams.state import StreamsGroupState
 from reference_coordinator.groups.streams.target_assignment import (
     UpdateTargetAssignmentResult,
     maybe_update_streams_target_assignment,

@@ -1,19 +1,24 @@
 """Lookups of streams groups among the groups of all types, and checks of their members."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from reference_coordinator.core.errors import CoordinatorError, Errors
-from reference_coordinator.core.ids import GroupId
+from reference_coordinator.core.ids import UNKNOWN_MEMBER_ID, GroupId
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.core.streams_records import TaskIds
+from reference_coordinator.groups.classic.join import classic_group_join_to_classic_group
 from reference_coordinator.groups.group import Group, GroupType
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.groups.streams.configured_topology import ConfiguredTopology
 from reference_coordinator.groups.streams.group import StreamsGroup, new_streams_group
 from reference_coordinator.groups.streams.member import StreamsGroupMember
+from reference_coordinator.groups.streams.timers import InitialRebalanceKey
 from reference_coordinator.messages.consumer_groups import JOIN_GROUP_MEMBER_EPOCH
 from reference_coordinator.messages.streams_groups import StreamsGroupHeartbeatRequest
 from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, Join, VoidResult
+from reference_coordinator.runtime.error_responses import join_error
 
 
 def as_streams_group(group: Group) -> StreamsGroup:
@@ -166,3 +171,23 @@ def _are_contained(owned: Iterable[TaskIds] | None, assigned: Mapping[str, Itera
         each.subtopology_id in assigned and set(each.partitions) <= set(assigned[each.subtopology_id])
         for each in owned
     )
+
+
+def classic_group_join_to_streams_group(
+    shard: GroupMetadataManager, group: StreamsGroup, join: Join
+) -> VoidResult:
+    """Refuse a JoinGroup to a streams group. An empty streams group is replaced by a classic one.
+
+    Decided in: GroupMetadataManager#classicGroupJoin, GroupMetadataManager#maybeDeleteEmptyStreamsGroup
+    (4.3.1).
+    """
+    if not group.is_empty:
+        shard.respond(join.token, join_error(UNKNOWN_MEMBER_ID, Errors.INCONSISTENT_GROUP_PROTOCOL))
+        return EMPTY_RESULT
+    known = shard.partition_of(group.group_id)
+    shard.timers.cancel(InitialRebalanceKey(group_id=group.group_id))
+    shard.put_written(group.group_id, None, record_offset=known.last_written_offset)
+    result = classic_group_join_to_classic_group(shard, join)
+    if not result.records:
+        return result
+    return replace(result, records=(*group.create_group_tombstone_records(), *result.records))

@@ -1,16 +1,12 @@
 """The timers of a streams group and its members, and the group's configuration."""
 
 from reference_coordinator.core.ids import GroupId, MemberId, Millis
-from reference_coordinator.groups.consumer.deadlines import RebalanceKey, SessionKey
+from reference_coordinator.core.values import value
+from reference_coordinator.groups.consumer.deadlines import MemberDeadline, RebalanceKey, SessionKey
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
-from reference_coordinator.groups.streams.deadlines import (
-    ComputeDelayedAssignment,
-    FenceStreamsMember,
-    FenceUnrevokedStreamsMember,
-    InitialRebalanceKey,
-)
 from reference_coordinator.groups.streams.member import StreamsGroupMember
 from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.runtime.deadlines import GroupDeadline, GroupTimerKey
 
 
 def streams_group_session_timeout_ms(shard: GroupMetadataManager, group_id: GroupId) -> Millis:
@@ -139,3 +135,30 @@ def schedule_initial_rebalance_if_absent(shard: GroupMetadataManager, group_id: 
     if delay_ms > 0 and not is_initial_rebalance_delayed(shard, group_id):
         key = InitialRebalanceKey(group_id=group_id)
         shard.timers.schedule(key, shard.now_ms + delay_ms, ComputeDelayedAssignment(group_id=group_id))
+
+
+@value
+class InitialRebalanceKey(GroupTimerKey):
+    """The timer of a group's first assignment. Source: StreamsGroup#initialRebalanceTimeoutKey (4.3.1)."""
+
+
+@value
+class FenceStreamsMember(MemberDeadline):
+    """A member's session expires."""
+
+
+@value
+class FenceUnrevokedStreamsMember(MemberDeadline):
+    """A member did not revoke its tasks in time."""
+
+    member_epoch: int
+    """The member epoch in which it had to revoke them."""
+
+
+@value
+class ComputeDelayedAssignment(GroupDeadline):
+    """The initial rebalance delay ends."""
+
+
+StreamsGroupDeadline = FenceStreamsMember | FenceUnrevokedStreamsMember | ComputeDelayedAssignment
+"""Any deadline of a streams group."""

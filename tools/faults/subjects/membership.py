@@ -16,8 +16,7 @@ from reference_coordinator.groups.classic.member import ClassicGroupMember
 from reference_coordinator.groups.classic.state import ClassicGroupState
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.offsets.shard import CoordinatorShard
-from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, VoidResult
-from reference_coordinator.runtime.parked import Join
+from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, Join, VoidResult
 
 _FIRST_STEP_SINCE = 4
 

@@ -11,9 +11,8 @@ from reference_coordinator.groups.classic.group import ClassicGroup
 from reference_coordinator.groups.classic.state import ClassicGroupState
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.messages import HeartbeatRequest
-from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, VoidResult
+from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, Sync, VoidResult
 from reference_coordinator.runtime.error_responses import sync_error
-from reference_coordinator.runtime.parked import Sync
 
 
 @fault(

@@ -5,8 +5,7 @@ from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GroupId, TopicPartition
 from reference_coordinator.groups.group import Group
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
-from reference_coordinator.groups.streams.group import StreamsGroup
-from reference_coordinator.groups.streams.state import StreamsGroupState
+from reference_coordinator.groups.streams.group import StreamsGroup, StreamsGroupState
 from reference_coordinator.offsets.shard import CoordinatorShard
 
 

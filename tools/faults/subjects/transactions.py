@@ -9,7 +9,7 @@ from reference_coordinator.offsets.transactional import Offsets
 
 @fault(
     "marker-beats-a-later-commit",
-    "offsets.txn_completion:complete_pending_txn_offset_commit",
+    "offsets.txn_commit:complete_pending_txn_offset_commit",
     source="redpanda-data/redpanda#31483 (CORE-17000), KAFKA-5247",
     saw="a plain commit is undone by the end of a transaction that began before it",
     red=("transactions/commit/plain-commit-after",),
