@@ -21,6 +21,8 @@ from harness.spark.trend import main
 
 typer.run(main)
 '''
+_CARRIED: Final = frozenset((".py", ".toml", ".sql"))
+"""Code, and the tables and queries that it reads as it is imported or run."""
 PACKAGE: Final = "harness.zip"
 JOB: Final = "trend_job.py"
 
@@ -30,9 +32,9 @@ def write_package(folder: Path) -> tuple[Path, Path]:
     folder.mkdir(parents=True, exist_ok=True)
     package, job = folder / PACKAGE, folder / JOB
     with ZipFile(package, "w", compression=ZIP_DEFLATED) as archive:
-        for path in sorted((_ROOT / "harness").rglob("*.py")):
+        for path in sorted((_ROOT / "harness").rglob("*.*")):
             name = path.relative_to(_ROOT)
-            if "tests" not in name.parts:
+            if path.suffix in _CARRIED and "tests" not in name.parts:
                 archive.write(path, name.as_posix())
     job.write_text(_JOB, encoding="utf-8")
     return package, job
