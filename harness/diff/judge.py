@@ -19,7 +19,7 @@ from harness.trace.events import BROKER_ENDED, LATE, LEADERS_MOVED, TARGET_LOST,
 from harness.verdict import Delta, Expectation, Outcome
 
 _VALUE_CHARACTERS: Final = 160
-_EXTERNAL: Final = "external:"
+EXTERNAL: Final = "external:"
 """The beginning of the spec of a broker that need not be Kafka."""
 CONFORMS_REASON: Final = "every answer is as the script expects and as the reference gives it"
 CLAIM_IS_TRUE: Final = "; what the scenario itself claims is true"
@@ -112,7 +112,7 @@ def _rule(
         None if info.oracle is None else _doubt_about_oracle(script, info.oracle, oracle_events, departures)
     )
     measure = None if info.oracle is None or doubt else oracle_events
-    found = differences(script, kept, measure, departures, forgives_faults=info.spec.startswith(_EXTERNAL))
+    found = differences(script, kept, measure, departures, forgives_faults=info.spec.startswith(EXTERNAL))
     finding = found[0] if found else None
     if finding is not None and not finding.is_lenient:
         claim = CLAIM_IS_TRUE if is_claim_true(found) else ""

@@ -332,7 +332,6 @@ class RunDrive:
             foreseen = self._oracles.get(target.name)
             name = await (self._oracle_of(target, record) if foreseen is None else foreseen)
         if name is not None and name != target.name:
-            record.oracle = name
             record.headers = [replace(header, oracle=name) for header in record.headers]
             self.folder.write_headers(target.name, record.headers)
 

@@ -14,11 +14,11 @@ from typing import Final
 
 from harness.diff.expectations import SourcedEntry, apply_expectations, known_causes
 from harness.diff.gravity import headed
-from harness.diff.judge import TargetInfo, judge
+from harness.diff.judge import EXTERNAL, TargetInfo, judge
 from harness.diff.model import Judgement
 from harness.diff.repeats import is_accusation
 from harness.diff.target_pattern import is_reference
-from harness.orchestration.judging import EXTERNAL, broker_settings, read_expectations, target_info
+from harness.orchestration.judging import broker_settings, read_expectations, target_info
 from harness.orchestration.plan import RunPlan
 from harness.report.model.phrases import shortened
 from harness.runner.drive import Watcher

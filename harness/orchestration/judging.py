@@ -18,7 +18,7 @@ from harness.diff.check import (
 )
 from harness.diff.compare import Departures
 from harness.diff.expectations import SourcedEntry, check_scenarios, load_expectations
-from harness.diff.judge import TargetInfo
+from harness.diff.judge import EXTERNAL, TargetInfo
 from harness.diff.model import Attempt, Difference, Judgement
 from harness.diff.repeats import Repeated
 from harness.results.baseline import BY_OPTION, BaselineData, keep_baseline, results_against
@@ -36,8 +36,6 @@ from harness.trace.schema import TraceError, json_object
 from harness.verdict import Confirmation, Delta, DifferenceClass, Expectation, Outcome
 from harness.workers import workers
 
-EXTERNAL: Final = "external:"
-"""How the spec of an external broker begins."""
 JudgedTargets: TypeAlias = Mapping[str, Sequence[Repeated]]
 """By target, in the run's order: its scenarios, each with all attempts."""
 _SHARED_BYTES: Final = 3 * 1024 * 1024

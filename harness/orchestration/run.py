@@ -49,14 +49,10 @@ class CompletedRun:
     folder: RunFolder
     checked: CheckedRun
     footer: RunFooter
-    catalogue: frozenset[str]
+    exit_code: ExitCode
+    """The exit code for the process that ran it."""
     times_s: Mapping[str, float]
     """The seconds that each part took, by its name."""
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """The exit code for the process that ran it."""
-        return ending(self.checked, catalogue=self.catalogue, footer=self.footer)
 
 
 def orchestrate(plan: RunPlan, watcher: Watcher, cluster: Cluster | None = None) -> CompletedRun:
@@ -95,9 +91,8 @@ def orchestrate(plan: RunPlan, watcher: Watcher, cluster: Cluster | None = None)
     folder.pack()
     with timed(times_s, "judged"):
         checked = judge_run(folder, given, checked=checked)
-    return CompletedRun(
-        folder=folder, checked=checked, footer=footer, catalogue=plan.catalogue, times_s=times_s
-    )
+    code = ending(checked, catalogue=plan.catalogue, footer=footer)
+    return CompletedRun(folder=folder, checked=checked, footer=footer, exit_code=code, times_s=times_s)
 
 
 @contextmanager

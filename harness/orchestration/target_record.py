@@ -18,7 +18,6 @@ class TargetRecord:
     """The data that a run keeps of one target."""
 
     name: str
-    oracle: str | None = None
     headers: list[TraceHeader] = field(default_factory=list)
     descriptions: list[BrokerDescription] = field(default_factory=list)
     drive_ms: float = 0.0
