@@ -73,18 +73,18 @@ def diff(
     # Imported here, since a comparison of stored runs drives nothing.
     from harness.cli.run import ReportOptions, carry_out  # noqa: PLC0415 - see above
 
-    chosen = version_targets(versions, further=target or [], against=against)
+    targets, compared_with = version_targets(versions, further=target or [], against=against)
     plan = RunPlan(
         run_id=run_id or new_run_id(),
         scripts=select_scripts(Catalogue(suites), sides or [], skip or []),
         catalogue=known_ids(suites),
         clauses=tuple(load_clauses(suites).values()),
-        targets=chosen.targets,
+        targets=targets,
         reports=out or Path("reports"),
         command=command_line(),
         expectation_files=expectation_files(suites, expect or []),
         at_once=at_once,
-        against=chosen.against,
+        against=compared_with,
         broker_properties=parse_properties(broker_property or []),
     )
     if dry_run:

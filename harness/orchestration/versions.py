@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from harness.orchestration.plan import PlanError, parse_targets
@@ -104,20 +103,10 @@ def _key(version: str) -> _Key:
     return (int(found[1]), int(found[2]), int(found[3] or 0), found[4] is not None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VersionTargets:
-    """The targets of a run of versions."""
-
-    targets: tuple[Target, ...]
-    """Versions from the oldest to the newest, then the further targets."""
-    against: str | None
-    """Name of the target that all others are compared with; None if each has its own reference."""
-
-
 def version_targets(
     versions: str, *, further: Sequence[str] = (), against: str | None = None
-) -> VersionTargets:
-    """Return the targets of a run of versions.
+) -> tuple[tuple[Target, ...], str | None]:
+    """Return the targets of a run of versions, and the name of the one that all others are compared with.
 
     Further targets come after all versions; without a kind, `against` is a version of Kafka.
 
@@ -135,7 +124,7 @@ def version_targets(
     if len(targets) < 2:
         raise PlanError("at least two versions are compared; write for instance --versions 3.9.2,4.4.0")
     name = next((target.name for target in targets if target.spec == named), None)
-    return VersionTargets(targets=targets, against=name)
+    return targets, name
 
 
 def _spec_of(against: str) -> str:
