@@ -61,16 +61,13 @@ def lint_files(
 ) -> ExitCode:
     """Check expectation files: fields, reasons, links, scenarios, targets, causes, duplicates, expiry."""
     chosen = expectation_files(suites, expect or [])
-    linted = lint(chosen, known_ids(suites), _today())
-    for line in (*linted.faults, *linted.expired):
+    count, faults, expired = lint(chosen, known_ids(suites), _today())
+    for line in (*faults, *expired):
         typer.echo(line)
-    typer.echo(
-        f"{linted.entry_count} entries in {len(chosen)} files: "
-        f"{len(linted.faults)} faults, {len(linted.expired)} expired"
-    )
-    if linted.faults:
+    typer.echo(f"{count} entries in {len(chosen)} files: {len(faults)} faults, {len(expired)} expired")
+    if faults:
         return ExitCode.CONFIGURATION
-    return ExitCode.STALE if linted.expired else ExitCode.EXPECTED
+    return ExitCode.STALE if expired else ExitCode.EXPECTED
 
 
 @expect.command("update")

@@ -154,16 +154,6 @@ def _verified(text: str, wanted: Sequence[Mapping[str, object]]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Linted:
-    """The result of checking expectation files."""
-
-    entry_count: int
-    faults: tuple[str, ...]
-    """What makes a run refuse the files, or is probably a mistake."""
-    expired: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Outworn:
     """An entry that can be removed, or scenarios that it need not cover, and why."""
 
@@ -173,8 +163,13 @@ class Outworn:
     """The scenarios that the entry still covers; empty if it goes."""
 
 
-def lint(paths: Sequence[Path], catalogue: frozenset[str], today: date) -> Linted:
-    """Check files for what a run would refuse, for duplicate entries, and for expired entries."""
+def lint(
+    paths: Sequence[Path], catalogue: frozenset[str], today: date
+) -> tuple[int, Sequence[str], Sequence[str]]:
+    """Return how many entries files have, their faults, and which entries have expired.
+
+    A fault is what a run would refuse, or probably a mistake, such as a duplicate entry.
+    """
     faults: list[str] = []
     entries: list[SourcedEntry] = []
     for path in paths:
@@ -193,12 +188,12 @@ def lint(paths: Sequence[Path], catalogue: frozenset[str], today: date) -> Linte
         for scenario_id in sorted(one.scenarios - catalogue)
     ]
     faults += _twins(entries)
-    expired = tuple(
+    expired = [
         f"{one.place}: {one.entry.scenario} expired on {one.entry.expires}"
         for one in entries
         if one.entry.has_expired(today)
-    )
-    return Linted(entry_count=len(entries), faults=tuple(faults), expired=expired)
+    ]
+    return len(entries), faults, expired
 
 
 def _twins(entries: Iterable[SourcedEntry]) -> Iterator[str]:
