@@ -190,7 +190,8 @@ def test_executors_judge_stretches_to_the_same_result(recording: Recording, tmp_
         "short = replace(terms_of(Recording(), has_excerpts=True), stretch=STRETCH)\n"
         "here = judge_here(sources, short).groups\n"
         "assert len(here[0].replayed.findings) == 2\n"
-        "assert judge_on_spark(sources, short, master='local[2]').groups == here\n"
+        # Events of the reference have no time: NaN, which equals nothing.
+        "assert repr(judge_on_spark(sources, short, master='local[2]').groups) == repr(here)\n"
     )
 
     # A process has one Spark session, and other tests of this one use theirs.
