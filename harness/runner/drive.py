@@ -19,7 +19,7 @@ from harness.runner.placing import clear_log_of, group_ids, kinds_of_names, num_
 from harness.runner.recorder import EventPosition, Recorder, recorder_of
 from harness.runner.rendezvous import Rendezvous
 from harness.runner.rounds import LongestFirst, Turn
-from harness.runner.sharing import BrokerGroup, Packing, broker_groups
+from harness.runner.sharing import BrokerGroup, Packing, broker_groups, names_no_group
 from harness.runner.suspects import LastWords, Suspect
 from harness.runner.witness import Witness, sampler
 from harness.scenario.bindings import Bindings
@@ -326,7 +326,9 @@ class Drive:
                 place = _Place(
                     rendezvous=rendezvous, slots=None if each.acts else slots, last_words=last_words
                 )
-                await self._run_all(broker, scripts, place, rest_ms)
+                nameless = any(map(names_no_group, scripts))
+                async with broker.without_nameless() if nameless else contextlib.nullcontext():
+                    await self._run_all(broker, scripts, place, rest_ms)
             except TargetError as error:
                 note = f"{TARGET_LOST}{_first_line(str(error))}"
                 self._lost = self._lost or _first_line(str(error))

@@ -153,18 +153,17 @@ def _one_broker(
 ) -> BrokerGroup:
     """Return the broker that others may use too: what acts on it comes last, one script at a time.
 
-    Before that come, likewise, those whose conversations others would notice. Kafka has no group without a
-    name, but a broker that makes it for one of them answers the others otherwise from then on: in every run
-    the same ones.
+    Before that come, likewise, those whose conversations others would notice: a broker may make the group
+    without a name for one of them, which Kafka never does.
     """
     acting = [each for each in scripts if applies(each, capabilities) and acts_on_broker(each)]
     others = [each for each in scripts if each not in acting]
-    nameless = frozenset(each.id for each in others if _names_no_group(each))
+    nameless = frozenset(each.id for each in others if names_no_group(each))
     cohorts = _cohorts(others, replace(packing, alone=packing.alone | nameless), acts=False)
     return _broker_group({}, [*cohorts, *(Cohort(scripts=[each], acts=True) for each in acting)])
 
 
-def _names_no_group(script: Script) -> bool:
+def names_no_group(script: Script) -> bool:
     """Return whether a script asks for a change of the group whose name is empty."""
     asked = [each for each in script.steps if isinstance(each, Send)]
     changes = [

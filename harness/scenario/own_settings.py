@@ -22,6 +22,8 @@ _CONFIGS: Final[Mapping[str, tuple[str, ...]]] = {
     "StreamsGroupHeartbeat": ("streams.assignment.interval.ms", "streams.initial.rebalance.delay.ms"),
 }
 """The properties that make the members of a group wait, by the request with which a member joins."""
+_MIGRATION: Final = "group.consumer.migration.policy"
+_OF_A_MIGRATION: Final = frozenset({"ConsumerGroupHeartbeat", "JoinGroup"})
 _AT_ONCE: Final = "0"
 _PROBED: Final = GroupRef("metadata-probe")
 _WITHIN_MS: Final = 5_000
@@ -33,14 +35,15 @@ def states_another(name: str) -> str:
 
 
 def assumptions(script: Script, assumed: Mapping[str, str]) -> Sequence[str]:
-    """Return which assumed settings a script asks for, or make its members wait, and how to state others.
+    """Return which assumed settings a script's answers depend on, and how to state others.
 
     Args:
         script: a scenario's script.
         assumed: the settings that a broker did not report.
     """
     waits = (f"group.{name}" for api in script.apis for name in _CONFIGS.get(api, ()))
-    names = [name for name in dict.fromkeys((*script.broker_config, *waits)) if name in assumed]
+    migrates = (_MIGRATION,) if _OF_A_MIGRATION.issubset(script.apis) else ()
+    names = [name for name in dict.fromkeys((*script.broker_config, *migrates, *waits)) if name in assumed]
     return [f"assumed {name}={assumed[name]}; {states_another(name)}" for name in names]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from harness.scenario.fitting import fitted
+from harness.scenario.own_settings import assumptions
 from harness.scenario.script import AwaitMetadata, Receive, Script, Send
 from harness.scenario.values import AnswerRef, GroupRef, Plus
 from harness.tests.completed_runs import catalogue
@@ -65,3 +66,11 @@ def test_steps_go_on_speaking_of_the_same_steps() -> None:
     ]
     assert all(isinstance(each, AnswerRef | Plus) for pair in referring for each in pair)
     assert [after.step - before.step for before, after in referring] == [by]  # type: ignore[union-attr] # as is known now
+
+
+@pytest.mark.parametrize(
+    ("scenario_id", "is_named"), [("migration/refused/joins-in-flight", True), ("admin/list/blanks", False)]
+)
+def test_a_migration_hangs_on_the_policy_that_is_assumed(scenario_id: str, *, is_named: bool) -> None:
+    policy = {"group.consumer.migration.policy": "bidirectional"}
+    assert bool(assumptions(SCRIPTS[scenario_id], policy)) == is_named

@@ -7,7 +7,7 @@ bytes `harness.wire` encodes and decodes.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -337,6 +337,10 @@ class Broker(Protocol):
     async def look(self) -> None:
         """Find out whether the broker still accepts connections, where no process shows it to `failure`."""
         return
+
+    def without_nameless(self) -> AbstractAsyncContextManager[None]:
+        """Remove on leaving the group without a name that scenarios made meanwhile. Else a no-op."""
+        return nullcontext()
 
     async def mend(self) -> None:
         """Restart killed brokers of a cluster; the coordinator that took over remains. Else a no-op."""

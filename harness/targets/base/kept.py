@@ -1,6 +1,7 @@
 """A target that reuses its brokers between drives, for searches and mutants, which drive often."""
 
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Unpack
 
 from typing_extensions import override
@@ -115,6 +116,10 @@ class _KeptBroker(Broker):
     @override
     def failure(self) -> str | None:
         return self._broker.failure()
+
+    @override
+    def without_nameless(self) -> AbstractAsyncContextManager[None]:
+        return self._broker.without_nameless()
 
     @override
     async def mend(self) -> None:

@@ -116,6 +116,26 @@ class Cleaner:
         self._cleaned.left += [f"{name} ({why})" for name, why in self._pending.items()]
         return self._cleaned
 
+    @contextlib.asynccontextmanager
+    async def new_groups_deleted(self, *, limit_s: float) -> AsyncIterator[None]:
+        """Delete groups on leaving if none was there on entering; after a failure, do nothing ever again."""
+        found: list[str] = []
+        if not self._pending:
+            await self._within(limit_s, "groups", self._find_groups(found))
+        yield
+        if not self._pending and not found:
+            await self._within(limit_s, "groups", self._delete_groups())
+
+    async def _find_groups(self, found: list[str]) -> None:
+        for node in self.nodes.values():
+            async with self._asking(node) as dialogue:
+                found += await self._listed(dialogue)
+
+    async def _listed(self, dialogue: Dialogue) -> Sequence[str]:
+        version = dialogue.version_of("ListGroups", (3, 2, 1, 0, 4, 5))
+        rows = (await dialogue.ask("ListGroups", version, {})).rows("groups")
+        return [name for row in rows if self.is_ours(name := row.text("group_id") or "")]
+
     async def _within(self, limit_s: float, what: str, done: Awaitable[None]) -> None:
         """Do one part; its failure does not affect the others."""
         try:
@@ -169,9 +189,7 @@ class Cleaner:
 
     async def _delete_groups_of(self, node: Endpoint) -> None:
         async with self._asking(node) as dialogue:
-            version = dialogue.version_of("ListGroups", (3, 2, 1, 0, 4, 5))
-            rows = (await dialogue.ask("ListGroups", version, {})).rows("groups")
-            names = [name for row in rows if self.is_ours(name := row.text("group_id") or "")]
+            names = await self._listed(dialogue)
 
             async def delete(some: Sequence[str]) -> Mapping[str, str]:
                 reported: dict[str, str] = {}

@@ -95,12 +95,14 @@ class Guard:
         api_ranges: the versions that the broker serves; requests of other versions have no effect.
         is_cleaning: whether the run's own topics may be deleted.
         serves_clients: whether it guards client libraries, which also produce and fetch.
+        removes_nameless: whether the group without a name is the run's, since it was not there before.
     """
 
     namespace: Namespace
     api_ranges: Mapping[int, ApiRange] = field(default_factory=dict)
     is_cleaning: bool = False
     serves_clients: bool = False
+    removes_nameless: bool = False
     may_configure: bool = True
     """Whether the run may configure its groups: only if these configurations can be listed and deleted."""
     is_restricted: bool = False
@@ -200,7 +202,7 @@ class Guard:
 
     def _refuse_names(self, api: str, fields: Fields) -> None:
         of_others = [name for name in self._names(fields) if not self.namespace.owns(name)]
-        nobody = not descriptor(api).takes_no_group
+        nobody = self.removes_nameless or not descriptor(api).takes_no_group
         of_others = [name for name in of_others if not (nobody and not name)]
         # Offsets belong to a group; the topics that they name are not touched.
         if descriptor(api).changes_topics:

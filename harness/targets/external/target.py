@@ -8,7 +8,7 @@ import math
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Final, Unpack
@@ -68,6 +68,8 @@ _RIGHTS_WITHIN_MS: Final = 10_000.0
 _UNREADY_CLEANING_LIMIT_S: Final = 10.0
 """Limit for the deletion of what was made before a broker failed to get ready: topics, a probe's group."""
 CLEANING_LIMIT_S: Final = 30.0
+_NAMELESS_LIMIT_S: Final = 2.0
+"""Limit for finding or deleting the group without a name, around each scenario that may make it."""
 _PROBE: Final = "ready"
 _MISSING_TOPIC: Final = "no-such-topic"
 """The name in scenarios of a topic that does not exist."""
@@ -452,6 +454,13 @@ class ExternalBroker(Broker):
         self._layout_of_s = -math.inf
         """When the newest layout was asked for."""
         self._external = run_namespace
+        # A broker that makes the group while it refuses a request answers later ones as if it were there.
+        self._nameless = Cleaner(
+            nodes=run_namespace.layout.nodes,
+            guard=replace(run_namespace.guard, removes_nameless=True),
+            is_ours=lambda name: not name,
+            security=run_namespace.security,
+        )
         self._progress = progress
         self.connect_slots = new_connect_slots()
         self._failure: str | None = None
@@ -498,6 +507,10 @@ class ExternalBroker(Broker):
                 self._layout_of_s = began_s
                 self._external = replace(self._external, layout=layout)
         return self._external.layout
+
+    @override
+    def without_nameless(self) -> AbstractAsyncContextManager[None]:
+        return self._nameless.new_groups_deleted(limit_s=_NAMELESS_LIMIT_S)
 
     async def restart(self) -> None:
         """Start the broker again by its target's command; raises TargetError if it does not come back."""

@@ -1,6 +1,7 @@
 """`clean`: by age and by run, and transactions that a killed run left open are aborted."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -10,10 +11,17 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from harness.results.status import ExitCode
+from harness.targets.base.dialogue import Answer, Dialogue
+from harness.targets.base.interface import closing
+from harness.targets.base.tcp import StreamConnection
 from harness.targets.external.namespace import Namespace
+from harness.targets.external.target import ExternalBroker
 from harness.targets.tests.test_external_stock import left_on
+from harness.targets.tests.test_guard import run_namespace
 from harness.tests.in_process import CommandLine
+from harness.tests.made_events import BARE_BROKER
 from harness.tests.reference_broker import GIVES_UP_AFTER_S, reference_broker
+from harness.wire.codec import Fields
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 pytestmark = pytest.mark.slow
@@ -109,3 +117,39 @@ def test_two_choices_at_once_are_one_too_many(kafka_conformance: CommandLine) ->
 def test_what_is_no_age_is_refused(kafka_conformance: CommandLine, age: str) -> None:
     assert kafka_conformance("clean", "external:127.0.0.1:1", f"--older-than={age}") == ExitCode.USAGE
     assert "is not an age" in kafka_conformance.err
+
+
+async def asked(port: int, api: str, version: int, fields: Fields) -> Answer:
+    async with closing(await StreamConnection.open("127.0.0.1", port)) as connection:
+        return await Dialogue(connection).ask(api, version, fields)
+
+
+async def make_nameless(port: int) -> None:
+    """Commit an offset for the group without a name, which Kafka makes for nothing else."""
+    partitions: list[Fields] = [{"partition_index": 0, "committed_offset": 7, "committed_metadata": ""}]
+    await asked(port, "FindCoordinator", 0, {"key": ""})
+    nobody: Fields = {
+        "group_id": "",
+        "generation_id_or_member_epoch": -1,
+        "member_id": "",
+        "retention_time_ms": -1,
+    }
+    await asked(port, "OffsetCommit", 2, {**nobody, "topics": [{"name": "t", "partitions": partitions}]})
+
+
+async def groups_on(port: int) -> Sequence[str | None]:
+    listed = await asked(port, "ListGroups", 2, {})
+    return [row.text("group_id") for row in listed.rows("groups")]
+
+
+@pytest.mark.parametrize("was_there", [False, True])
+async def test_a_nameless_group_is_removed_only_if_it_was_not_there_before(was_there: bool) -> None:  # noqa: FBT001 - a parameter
+    with reference_broker("3.9.2") as address:
+        port = int(address.rpartition(":")[2])
+        create(address, "t")
+        if was_there:
+            await make_nameless(port)
+        async with ExternalBroker(BARE_BROKER, run_namespace(port=port)).without_nameless():
+            await make_nameless(port)
+            assert await groups_on(port) == [""]
+        assert await groups_on(port) == [""] * was_there
