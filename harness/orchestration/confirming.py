@@ -280,7 +280,9 @@ class Rerun:
             recorded: list[Event] = []
             try:
                 scripts = tuple(each.script for each in timely)
-                packing = self._configs_of(target)
+                # A fault may occur only with the properties that the run gave its scenarios.
+                configs = self.folder.read_broker_configs().get(target.name)
+                packing = None if configs is None else Packing(configs=configs)
                 watcher = watchers[target.name, number]
                 jobs = JOBS if until_s == inf else _FEW
                 await self._run(target, scripts, number, watcher, recorded, packing, jobs=jobs)
@@ -288,11 +290,6 @@ class Rerun:
                 for one in timely:
                     one.add([event for event in recorded if event.scenario_id == one.script.id])
         return True
-
-    def _configs_of(self, target: Target) -> Packing | None:
-        """Return the properties that the run gave its scenarios: a fault may occur only with them."""
-        configs = self.folder.read_broker_configs().get(target.name)
-        return None if configs is None else Packing(configs=configs)
 
     def _begin(self, target: Target, number: int, count: int) -> "_AgainWatcher":
         watcher = _AgainWatcher(watcher=self.watcher, name=f"{target.name}, attempt {number}")

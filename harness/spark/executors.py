@@ -31,7 +31,7 @@ from pyspark import SparkContext, StorageLevel, TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
 from harness.spark.master import LOCAL_CLUSTER, STANDALONE, SparkError, TaskError
-from harness.spark.session import spark_session
+from harness.spark.session import environment_kept, spark_session
 from harness.workers import collect_rarely
 
 GroupedRow: TypeAlias = tuple[str, int, float, str, int, bytes]
@@ -100,14 +100,10 @@ def grouped_job(master: str, *, partitions: int) -> Iterator[GroupedJob]:
         OSError: the system refused an operation of Spark's.
         SparkError: there is no usable Java, or the master cannot be reached.
     """
-    before = os.environ.get(_PYTHON)
-    os.environ[_PYTHON] = before or sys.executable
-    try:
+    with environment_kept(_PYTHON):
+        os.environ[_PYTHON] = os.environ.get(_PYTHON) or sys.executable
         with spark_session(master=master, partitions=max(partitions, 2)) as spark:
             yield GroupedJob(spark)
-    finally:
-        if before is None:
-            del os.environ[_PYTHON]
 
 
 def _rows(batches: Iterator[pa.RecordBatch]) -> Iterator[GroupedRow]:

@@ -210,7 +210,7 @@ def _submitted(partitions: int) -> Iterator[SparkSession]:
 @contextmanager
 def _connected(url: str) -> Iterator[SparkSession]:
     """Provide a session of a Spark Connect server; PySpark sets variables for the whole process."""
-    with _environment_kept(*_CONNECT_SWITCHES):
+    with environment_kept(*_CONNECT_SWITCHES):
         spark = _remote(url)
         try:
             yield spark
@@ -219,7 +219,8 @@ def _connected(url: str) -> Iterator[SparkSession]:
 
 
 @contextmanager
-def _environment_kept(*names: str) -> Iterator[None]:
+def environment_kept(*names: str) -> Iterator[None]:
+    """Give environment variables the values back that they have now."""
     before = {name: os.environ.get(name) for name in names}
     try:
         yield
@@ -283,7 +284,7 @@ def _start(master: str, settings: Mapping[str, str], scratch: Path) -> SparkSess
     log = scratch / "jvm.log"
     context = None
     try:
-        with log.open("wb") as output, _environment_kept(_JAVA_HOME, _OWN_ADDRESS), _interrupts_deferred():
+        with log.open("wb") as output, environment_kept(_JAVA_HOME, _OWN_ADDRESS), _interrupts_deferred():
             os.environ[_JAVA_HOME] = str(spark_java_home())
             if _is_local(master):
                 os.environ[_OWN_ADDRESS] = _LOOPBACK
