@@ -53,7 +53,7 @@ def _lines(coverage: Coverage) -> Iterator[str]:
         for line in lines:
             yield f"{title}: {line.clause.id}  {line.clause.statement}"
     for title, lines in coverage.sections():
-        if due := [line for line in lines if line.is_due]:
+        if due := [line for line in lines if line.clause.is_due]:
             standings = (f"  {target} {_standings(due, target)}" for target in coverage.targets)
             exercised = sum(line.is_exercised for line in due)
             yield f"{title}: {exercised} of {len(due)} exercised{''.join(standings)}"

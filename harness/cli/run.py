@@ -296,8 +296,8 @@ def _report(folder: RunFolder, options: ReportOptions, display: ProgressDisplay,
     except (SparkError, ReportError, TraceError, ChangedCacheError, OSError):
         print_summary(Run.load(folder.path), writer)
         raise
-    if rendered.allure is not None and rendered.allure.problem:
-        tell(Lasting(f"Allure's report was not rendered: {rendered.allure.problem}"))
+    if rendered.allure_problem:
+        tell(Lasting(f"Allure's report was not rendered: {rendered.allure_problem}"))
     return rendered.run
 
 

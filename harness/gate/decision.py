@@ -5,7 +5,7 @@ policy, which of them count.
 """
 
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -95,8 +95,7 @@ def decide(evidence: Evidence, policy: Policy) -> Decision:
         *_of_expectations(counted, evidence, policy),
         *evidence.further,
     ):
-        reported = complaint if complaint.judgement is None else _placed(complaint, evidence)
-        (red if handling is Handling.FAIL else passed).append(reported)
+        (red if handling is Handling.FAIL else passed).append(_placed(complaint, evidence))
     return Decision(
         run_id=evidence.run_id,
         targets=evidence.targets,
@@ -111,9 +110,10 @@ def decide(evidence: Evidence, policy: Policy) -> Decision:
 
 
 def _placed(complaint: Complaint, evidence: Evidence) -> Complaint:
-    """Return a complaint about a result with what pages and programs get of that."""
+    """Return a complaint with what pages and programs get of the result that it is about, if any."""
     judgement = complaint.judgement
-    assert judgement is not None, "it is about a result"
+    if judgement is None:
+        return complaint
     can_be_foreseen = judgement.outcome in (Outcome.DIVERGES, Outcome.INDETERMINATE, Outcome.LENIENT)
     return complaint.model_copy(
         update={
@@ -148,10 +148,10 @@ def _in_order(complaints: Sequence[Complaint]) -> tuple[Complaint, ...]:
     return tuple(sorted(complaints, key=lambda each: (tuple(Kind).index(each.kind), each.subject)))
 
 
-def _standings(counted: Sequence[Judgement]) -> Mapping[str, Mapping[ResultStatus, int]]:
-    found: dict[str, Counter[ResultStatus]] = {}
-    for each in counted:
-        found.setdefault(each.target, Counter())[status_of(each)] += 1
+def _standings(judgements: Sequence[Judgement]) -> Mapping[str, Mapping[ResultStatus, int]]:
+    found: dict[str, Counter[ResultStatus]] = defaultdict(Counter)
+    for each in judgements:
+        found[each.target][status_of(each)] += 1
     return found
 
 
@@ -192,7 +192,7 @@ def _of_results(counted: Sequence[Judgement], evidence: Evidence, policy: Policy
         elif how is ResultStatus.FLAKY:
             kind = Kind.FLAKY
         elif how is ResultStatus.FAILED or (how is ResultStatus.PASSED and is_lenient):
-            kind = _kind_of_difference(each)
+            kind = _OF_DELTAS.get(each.delta, Kind.UNEXPECTED)
         else:
             continue
         first = firsts.get((each.target, each.scenario_id))
@@ -211,14 +211,11 @@ def _of_results(counted: Sequence[Judgement], evidence: Evidence, policy: Policy
         yield complaint, Handling.WARN if passes else Handling.FAIL
 
 
-def _kind_of_difference(judgement: Judgement) -> Kind:
-    match Delta(judgement.delta):
-        case Delta.NEWLY_DIVERGING | Delta.ADDED:
-            return Kind.NEW_DIFFERENCE
-        case Delta.CHANGED_SIGNATURE:
-            return Kind.CHANGED_DIFFERENCE
-        case _:
-            return Kind.UNEXPECTED
+_OF_DELTAS: Final[Mapping[str, Kind]] = {
+    Delta.NEWLY_DIVERGING: Kind.NEW_DIFFERENCE,
+    Delta.ADDED: Kind.NEW_DIFFERENCE,
+    Delta.CHANGED_SIGNATURE: Kind.CHANGED_DIFFERENCE,
+}
 
 
 def _of_indeterminate(counted: Sequence[Judgement], policy: Policy) -> Iterator[Weighed]:
@@ -278,11 +275,10 @@ def _tally(
 ) -> Mapping[str, int]:
     """Count by target what had an outcome: scenarios, or client scripts if no scenario counts."""
     of_scenarios = [each for each in counted if not isinstance(each, ClientResult)]
-    ran: dict[str, set[str]] = {}
+    ran: dict[str, set[str]] = defaultdict(set)
     for each in of_scenarios or counted:
         info = evidence.infos.get(each.target)
         if info is not None and info.target in evidence.targets:
-            ran.setdefault(info.target, set())
             ran[info.target] |= {each.scenario_id} if each.outcome in outcomes else set()
     return {name: len(ids) for name, ids in ran.items()}
 
@@ -308,8 +304,7 @@ def _of_expectations(counted: Sequence[Judgement], evidence: Evidence, policy: P
     for each in stale:
         # The difference of an expired entry still occurs; that of a stale entry does not.
         is_expired = each.outcome not in (Outcome.CONFORMS, Outcome.LENIENT)
-        subject = _on(each)
-        yield _weighed_entry(subject, each.reason, each, policy, is_expired=is_expired)
+        yield _weighed_entry(_on(each), each.reason, each, policy, is_expired=is_expired)
     for entry in evidence.checked.stale_entries:
         if not any(entry.source in each.reason for each in stale):
             is_expired = entry.why.startswith("expired")
@@ -349,7 +344,7 @@ UPDATE: Final = ("kafka-conformance", "expect", "update")
 _REASON_LENGTH_MAX: Final = 300
 _FLAKY_MAX: Final = 3
 """The number of flaky results that are named in a decision."""
-_PLURALS: Final = {
+_PLURALS: Final[Mapping[str, str]] = {
     Kind.NEW_DIFFERENCE: "new differences",
     Kind.CHANGED_DIFFERENCE: "changed differences",
     Kind.UNEXPECTED: "unexpected differences",
@@ -376,7 +371,6 @@ def three_lines(decision: Decision) -> tuple[str, ...]:
 
 
 def _not_compared(decision: Decision) -> tuple[str, ...]:
-    """Return a line with the scenarios in which a reference departs from the script, if there are any."""
     found = not_compared(each.judgement for each in decision.complaints if each.judgement is not None)
     return (f"nobody was compared in: {', '.join(found)}",) if found else ()
 
@@ -393,10 +387,8 @@ def _flaky(decision: Decision) -> tuple[str, ...]:
 
 def listed_kinds(decision: Decision) -> str:
     """Return the counts of complaints, e.g. `2 unexpected differences, 1 stale expectation`."""
-    counts = Counter(each.kind for each in decision.complaints)
-    return ", ".join(
-        f"{count} {kind if count == 1 else _PLURALS.get(kind, kind)}" for kind, count in counts.items()
-    )
+    counts = decision.kinds.items()
+    return ", ".join(f"{count} {kind if count == 1 else _PLURALS.get(kind, kind)}" for kind, count in counts)
 
 
 def _ran(decision: Decision) -> str:

@@ -13,7 +13,7 @@ from harness.gate.evaluate import Gated
 from harness.gate.policy import FailOn, Handling, Policy
 from harness.report.exports.comparison import markdown
 from harness.report.exports.markdown import SKIPPED, Case, Suite, case_of, fitted, junit_text
-from harness.report.model.gate_data import CODES, Complaint, Decision, Kind, Rule, by_cause
+from harness.report.model.gate_data import Complaint, Decision, Kind, Rule, by_cause
 from harness.report.model.phrases import counted, in_markdown, shortened
 from harness.results.status import RED, status_of
 from harness.trace.files import write_whole
@@ -50,7 +50,7 @@ def _data_of(gated: Gated, policy: Policy) -> dict[str, object]:
 
 
 def _for_programs(complaint: Complaint) -> dict[str, object]:
-    return {**complaint.model_dump(mode="json"), "exit_code": CODES[complaint.kind].value}
+    return {**complaint.model_dump(mode="json"), "exit_code": complaint.kind.code.value}
 
 
 _DIFFERENCES: Final = (Kind.NEW_DIFFERENCE, Kind.CHANGED_DIFFERENCE, Kind.UNEXPECTED)
@@ -200,14 +200,11 @@ def annotations(decision: Decision) -> Iterator[str]:
 def _command(level: str, cause: Sequence[Complaint]) -> str:
     complaint, *others = cause
     more = f", and {counted(len(others), 'more result')} alike" if others else ""
-    title = _property(plain(f"{complaint.kind}: {complaint.subject}{more}"))
+    title = _data(plain(f"{complaint.kind}: {complaint.subject}{more}"))
+    title = title.replace(":", "%3A").replace(",", "%2C")
     message = f"{plain(shortened(complaint.reason))}\n{next_step(complaint)}"
     return f"::{level} title={title}::{_data(message)}"
 
 
 def _data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

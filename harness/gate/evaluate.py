@@ -19,13 +19,7 @@ from harness.gate.sides import OF_CLIENTS_TOO, OF_SCENARIOS, StoredRun, cut_shor
 from harness.orchestration.judging import Given, check_folder, read_baseline, read_expectations
 from harness.report.model.gate_data import Decision, Kind
 from harness.results.baseline import BY_OPTION, BaselineData, results_against
-from harness.results.client_results import (
-    ClientResult,
-    ClientsRun,
-    check_clients,
-    client_infos,
-    column_name,
-)
+from harness.results.client_results import ClientResult, ClientsRun, check_clients, client_infos, column_name
 from harness.results.status import ENDED_COMPLETE
 from harness.results.stored_data import ReportError, added_properties
 from harness.trace.events import TARGET_LOST
@@ -85,16 +79,14 @@ def _of_ending(run: ClientsRun) -> Iterator[Weighed]:
 
 def _of_lost(run: ClientsRun, policy: Policy) -> Iterator[Weighed]:
     """Complain of each target that was lost while its scripts ran, which broke off all of them."""
-    infos = client_infos(run)
+    counts, infos = policy.counts, client_infos(run)
     lost = {
-        each.on: each.because.removeprefix(TARGET_LOST)
+        each.on: each.because.removeprefix(TARGET_LOST).strip()
         for each in run.results
-        if each.is_lost
-        and policy.counts.scenario(each.scenario_id)
-        and policy.counts.target(infos[each.target])
+        if each.is_lost and counts.scenario(each.scenario_id) and counts.target(infos[each.target])
     }
     for name, reported in lost.items():
-        yield complain(Kind.TARGET_LOST, name, reported.strip(), _LOST_REMEDY), Handling.FAIL
+        yield complain(Kind.TARGET_LOST, name, reported, _LOST_REMEDY), Handling.FAIL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +111,7 @@ def evaluate(run: StoredRun, policy: Policy, given: Given) -> Gated:
         TraceError: a file of either run is damaged, or the baseline was cut short.
     """
     entries = read_expectations(given.expectation_files, given.catalogue)
-    reasons = cut_short(run)
-    if reasons:
+    if reasons := cut_short(run):
         decision = refusal(run.header.run_id, run.header.targets, reasons)
         return Gated(decision=decision, judgements=(), infos=run.infos)
     against, named_by = (
@@ -175,7 +166,6 @@ def _script_ids(run: StoredRun | None) -> frozenset[str]:
 
 
 def _baseline(path: Path, policy: Policy, run: StoredRun) -> StoredRun:
-    """Open a baseline, which has a target in common with a run."""
     earlier = open_run(path, OF_CLIENTS_TOO if run.is_alone else OF_SCENARIOS)
     if run.is_alone and earlier.clients is None:
         raise ReportError(f"{path} cannot be the baseline: it has no client scripts")

@@ -15,9 +15,10 @@ import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Final
 
@@ -60,13 +61,9 @@ def without_entries(text: str, indexes: Collection[int]) -> str:
     entries = _entries(text)
     if len(starts) != len(entries):
         raise EditError("its entries are not written as [[expect]], one a line; change it by hand")
-    nexts = [*starts[1:], len(lines)]
-    gone = {
-        line
-        for index, (start, following) in enumerate(zip(starts, nexts, strict=True))
-        if index in indexes
-        for line in range(start, _end(lines, start, following))
-    }
+    places = enumerate(pairwise([*starts, len(lines)]))
+    ranges = [(start, _end(lines, start, nxt)) for index, (start, nxt) in places if index in indexes]
+    gone = {line for first, end in ranges for line in range(first, end)}
     kept = "".join(line for number, line in enumerate(lines) if number not in gone)
     wanted = [entry for index, entry in enumerate(entries) if index not in indexes]
     return _verified(kept.rstrip("\n") + "\n" if kept.strip() else kept, wanted)
@@ -79,7 +76,7 @@ def with_values(text: str, index: int, values: Mapping[str, object]) -> str:
         EditError: the file is written in a way that this function cannot handle.
     """
     wanted = _entries(text)
-    wanted[index] = {**wanted[index], **values}
+    wanted[index] |= values
     try:
         document = tomlkit.parse(text)
     except TOMLKitError as error:
@@ -139,18 +136,14 @@ def _entries(text: str) -> list[dict[str, object]]:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise EditError(f"the file is not TOML: {error}") from error
-    entries = content.get("expect", [])
-    return list(entries)
+    return list(content.get("expect", []))
 
 
 def _verified(text: str, wanted: Sequence[Mapping[str, object]]) -> str:
-    try:
-        is_right = _entries(text) == list(wanted)
-    except EditError:
-        is_right = False
-    if not is_right:
-        raise EditError("the file is written in a way that cannot be changed safely; change it by hand")
-    return text
+    with suppress(EditError):
+        if _entries(text) == list(wanted):
+            return text
+    raise EditError("the file is written in a way that cannot be changed safely; change it by hand")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,14 +216,12 @@ def outworn(
 
 def _outworn_cause(one: SourcedEntry, runs: Sequence[JudgedRun], catalogue: frozenset[str]) -> Outworn | None:
     """Return what an entry need not cover: what conforms wherever it ran in the runs, or exists no more."""
-    results = [(each, run.infos) for run in runs for each in run.checked.judgements]
     covered = one.scenarios
-    gone = covered - catalogue | one.mended(results)
-    if not gone:
-        return None
-    left = covered - gone
+    gone = covered - catalogue | one.mended(
+        (each, run.infos) for run in runs for each in run.checked.judgements
+    )
     why = f"{len(gone)} of {len(covered)} scenarios conform now, or are gone: {', '.join(sorted(gone))}"
-    return Outworn(entry=one, why=why, left=left)
+    return Outworn(entry=one, why=why, left=covered - gone) if gone else None
 
 
 def _outworn(one: SourcedEntry, runs: Sequence[JudgedRun], today: date) -> str:
@@ -251,7 +242,6 @@ def _outworn(one: SourcedEntry, runs: Sequence[JudgedRun], today: date) -> str:
 
 
 def _concerned(one: SourcedEntry, run: JudgedRun) -> Sequence[Judgement]:
-    """Return the results of what ran that an entry speaks of."""
     return [
         each
         for each in run.checked.judgements
@@ -275,7 +265,6 @@ def applying(
 
 
 def _speaks_of(one: SourcedEntry, scenario_id: str, judgement: Judgement | None) -> bool:
-    """Return whether an entry names a scenario; one with a cause covers it, or has a cause of its result."""
     is_named = one.entry.cause is None or scenario_id in one.scenarios
     is_seen = judgement is not None and not set(one.entry.causes).isdisjoint(judgement.causes)
     return matches_scenario(one.entry.scenario, scenario_id) and (is_named or is_seen)
@@ -394,18 +383,17 @@ def proposals(
     Without patterns all are chosen. New entries are for the file `home`; the entry of a cause that it has
     already is changed.
     """
-    groups: dict[tuple[str, str | None, str, str | None], list[Judgement]] = {}
-    by_cause: dict[str, list[Judgement]] = {}
+    groups: dict[tuple[str, str | None, str, str | None], list[Judgement]] = defaultdict(list)
+    by_cause: dict[str, list[Judgement]] = defaultdict(list)
     infos = run.infos
     for each in run.checked.judgements:
         if not _is_chosen(each, infos[each.target], scenarios, targets):
             continue
         if is_by_cause(each):
             for cause in _uncovered(each, infos[each.target], entries):
-                by_cause.setdefault(cause, []).append(each)
+                by_cause[cause].append(each)
         else:
-            library = infos[each.target].library
-            groups.setdefault((each.scenario_id, library, each.outcome, each.signature), []).append(each)
+            groups[each.scenario_id, infos[each.target].library, each.outcome, each.signature].append(each)
     return (
         *(
             _of_causes(causes, by_cause, infos, old)

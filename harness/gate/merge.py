@@ -7,11 +7,9 @@ all. The refusal names what differs.
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final
 
 from harness.diff.check import CheckedRun
@@ -22,7 +20,7 @@ from harness.results.status import ENDED_COMPLETE
 from harness.scenario.crossings import Crossing
 from harness.trace.clause import Clause
 from harness.trace.embedded import drive_times
-from harness.trace.events import RECORD, RunFooter, RunHeader, TraceHeader
+from harness.trace.events import RECORD, Event, RunFooter, RunHeader, TraceHeader
 from harness.trace.files import (
     EventWriter,
     RunFolder,
@@ -75,16 +73,13 @@ def refuse_strangers(runs: Sequence[StoredRun]) -> None:
         MergeError: lists everything that differs, one line each.
     """
     faults = [f"{run.path}: {reason}" for run in runs for reason in cut_short(run)]
-    faults += [
+    faults = faults or [
         f"{run.path}: {run.footer.ended}"
         for run in runs
-        if not faults and run.footer is not None and run.footer.ended != ENDED_COMPLETE
+        if run.footer is not None and run.footer.ended != ENDED_COMPLETE
     ]
-    if not faults:
-        faults = [*_unlike_headers(runs), *_unlike_targets(runs)]
-    if not faults:
-        faults = [*_run_twice(runs), *_gaps(runs)]
-    if faults:
+    faults = faults or [*_unlike_headers(runs), *_unlike_targets(runs)]
+    if faults := faults or [*_run_twice(runs), *_gaps(runs)]:
         raise MergeError("these runs cannot be joined:\n" + "\n".join(f"  {fault}" for fault in faults))
 
 
@@ -101,7 +96,6 @@ def _unlike(called: str, values: Sequence[tuple[str, object]]) -> Iterator[str]:
 
 
 def _unlike_targets(runs: Sequence[StoredRun]) -> Iterator[str]:
-    """Yield a message for each field in which targets of one name differ."""
     headers: dict[str, list[tuple[str, TraceHeader]]] = defaultdict(list)
     for run in runs:
         for target in run.infos:
@@ -120,13 +114,11 @@ def _run_twice(runs: Sequence[StoredRun]) -> Iterator[str]:
             if target in run.header.targets
             for scenario_id in run.folder.read_scripts()
         )
-        twice = sorted(name for name, count in ran.items() if count > 1)
-        if twice:
+        if twice := sorted(name for name, count in ran.items() if count > 1):
             yield f"{target}: {len(twice)} scenarios are in more than one run, {twice[0]} among them"
 
 
 def _gaps(runs: Sequence[StoredRun]) -> Iterator[str]:
-    """Yield a message for each target on which some scenarios of the plan are in no shard."""
     scripts = {run.path: read_scripts(run.folder) for run in runs}
     wanted = runs[0].header.scenario_digest
     for target in dict.fromkeys(name for run in runs for name in run.header.targets):
@@ -141,8 +133,8 @@ def _missing_shards(runs: Sequence[StoredRun]) -> str:
     counts = {int(shard.partition("/")[2]) for shard in shards if shard}
     if len(counts) == 1:
         (count,) = counts
-        missing = [f"{number}/{count}" for number in range(1, count + 1) if f"{number}/{count}" not in shards]
-        if missing:
+        wanted = [f"{number}/{count}" for number in range(1, count + 1)]
+        if missing := [each for each in wanted if each not in shards]:
             return f"shard {', '.join(missing)} is missing"
     return f"shards {', '.join(str(shard or 'all') for shard in shards)} do not make the whole plan"
 
@@ -163,16 +155,15 @@ def _header(runs: Sequence[StoredRun], run_id: str, command: str) -> RunHeader:
 
 
 def _footer(runs: Sequence[StoredRun], folder: RunFolder, run_id: str, *, scenario_count: int) -> RunFooter:
+    # A run without a footer is refused.
+    footers = [run.footer for run in runs if run.footer]
     drive_ms: Counter[str] = Counter()
-    finished = []
-    for run in runs:
-        assert run.footer is not None, "refused otherwise"
-        finished.append(run.footer.finished_at)
-        drive_ms.update(drive_times(run.footer))
+    for each in footers:
+        drive_ms.update(drive_times(each))
     counts = {name: count_events(folder.events(name)) for name in folder.traces()}
     return RunFooter(
         run_id=run_id,
-        finished_at=max(finished, default=datetime.now(UTC).isoformat(timespec="milliseconds")),
+        finished_at=max(each.finished_at for each in footers),
         ended=ENDED_COMPLETE,
         scenario_count=scenario_count,
         drive_ms=json.dumps(dict(drive_ms)),
@@ -196,10 +187,10 @@ def _copy_clauses_and_logs(runs: Sequence[StoredRun], folder: RunFolder) -> None
 
 
 def _join_suspects(runs: Sequence[StoredRun], folder: RunFolder) -> None:
-    joined: dict[str, list[str]] = {}
+    joined: dict[str, list[str]] = defaultdict(list)
     for run in runs:
         for target, suspects in run.folder.read_suspects().items():
-            joined.setdefault(target, []).extend(suspects)
+            joined[target] += suspects
     if joined:
         folder.write_suspects(joined)
 
@@ -213,21 +204,18 @@ def _join_target(target: str, runs: Sequence[StoredRun], folder: RunFolder, run_
             for header in run.folder.read_headers(target):
                 headers.setdefault(header.config_digest, replace(header, run_id=run_id))
             events = read_events(run.folder.events(target))
-            for event in events:
-                if event.scenario_id not in reported:
-                    writer.write(replace(event, run_id=run_id))
             fresh = {event.scenario_id for event in events} - reported
             reported |= fresh
+            _join_events(events, writer, run_id, fresh)
             for number, trace in run.folder.repeats(target).items():
-                _join_attempt(run.folder.events(trace), folder, attempt_name(target, number), run_id, fresh)
+                with EventWriter(folder.events(attempt_name(target, number))) as further:
+                    _join_events(read_events(run.folder.events(trace)), further, run_id, fresh)
     folder.write_headers(target, tuple(headers.values()))
 
 
-def _join_attempt(
-    events: Path, folder: RunFolder, name: str, run_id: str, scenario_ids: AbstractSet[str]
+def _join_events(
+    events: Iterable[Event], writer: EventWriter, run_id: str, scenario_ids: AbstractSet[str]
 ) -> None:
-    """Copy a further attempt at scenarios whose first attempt was taken from the same shard."""
-    with EventWriter(folder.events(name)) as writer:
-        for event in read_events(events):
-            if event.scenario_id in scenario_ids:
-                writer.write(replace(event, run_id=run_id))
+    for event in events:
+        if event.scenario_id in scenario_ids:
+            writer.write(replace(event, run_id=run_id))

@@ -141,7 +141,6 @@ def load_policy(path: Path | None) -> Policy:
 
 
 def _seen_from(folder: Path, policy: Policy) -> Policy:
-    """Return a policy with its baseline's path resolved relative to the folder of its file."""
     if policy.baseline.run is None:
         return policy
     baseline = policy.baseline.model_copy(update={"run": folder / policy.baseline.run})
@@ -185,8 +184,6 @@ def _fault(error: ErrorDetails) -> str:
 
 
 def _meant(location: tuple[int | str, ...]) -> str:
-    section = next((str(part) for part in location[:-1]), None)
-    models = {name: type(getattr(Policy(), name)) for name in Policy.model_fields}
-    model = Policy if section is None else models[section]
+    model = Policy if len(location) == 1 else type(getattr(Policy(), str(location[0])))
     names = [field.alias or name for name, field in model.model_fields.items()]
     return close_to(str(location[-1]), names, otherwise=f"there is {', '.join(names)}", cutoff=0.5)

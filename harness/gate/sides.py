@@ -95,9 +95,10 @@ def cut_short(run: StoredRun) -> tuple[str, ...]:
     ended = run.footer.ended
     if ended != ENDED_COMPLETE and not ended.startswith(TARGET_LOST):
         return (f"its footer says {ended!r}",)
-    if not run.is_alone:
-        return tuple(_losses(run, run.footer))
-    return () if run.clients is None or ended != ENDED_COMPLETE else tuple(_gaps(run.clients))
+    if run.is_alone:
+        return () if run.clients is None or ended != ENDED_COMPLETE else tuple(_gaps(run.clients))
+    missing = [each for each in run.header.targets if each not in run.infos]
+    return (*(f"the trace of {each} is missing" for each in missing), *lost_events(run.folder, run.footer))
 
 
 def _gaps(run: ClientsRun) -> Iterator[str]:
@@ -106,13 +107,6 @@ def _gaps(run: ClientsRun) -> Iterator[str]:
         there = {(each.scenario_id, each.library) for each in run.results if each.spec == record.spec}
         if missing := len(wanted - there):
             yield f"{missing} of the {len(wanted)} results of {record.name} are not there"
-
-
-def _losses(run: StoredRun, footer: RunFooter) -> Iterator[str]:
-    for target in run.header.targets:
-        if target not in run.infos:
-            yield f"the trace of {target} is missing"
-    yield from lost_events(run.folder, footer)
 
 
 def find_steps(texts: Sequence[str], *, run: Path) -> tuple[tuple[ComparedTarget, ComparedTarget], ...]:
@@ -174,7 +168,7 @@ def _parted(text: str, run: Path) -> tuple[Path, str | None]:
 
 
 def _is_path(text: str) -> bool:
-    """Return whether a text is a path and not a target, which has its kind and a colon before any slash."""
+    # A target has its kind and a colon before any slash.
     head, slash, _ = text.partition("/")
     return bool(slash) and ":" not in head
 
@@ -187,8 +181,7 @@ def _unknown(target: str | None, found: Run) -> str:
 
 def _loaded(folder: Path) -> Run:
     run = open_run(folder)
-    reasons = cut_short(run)
-    if reasons:
+    if reasons := cut_short(run):
         raise TraceError(f"{folder}: nothing can be concluded from it: {'; '.join(reasons)}")
     read_baseline(folder)
     read_scripts(run.folder)
@@ -229,12 +222,8 @@ def _steps_that_changed(change: ClientChange, before: ComparedTarget, after: Com
 
 
 def _explained(
-    change: ClientChange,
-    causes: Sequence[Cause],
-    before: ComparedTarget,
-    after: ComparedTarget,
+    change: ClientChange, causes: Sequence[Cause], before: ComparedTarget, after: ComparedTarget
 ) -> ClientChange:
-    """Return a change with its cause, and the later answers at which further causes first show."""
     if not causes:
         return change
     (_, behaviours), *further = causes

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.report.allure.pages import AllureLevel, AllurePages, render_allure
+from harness.report.allure.pages import AllureLevel, render_allure
 from harness.report.exports.markdown import write_junit, write_summary
 from harness.report.model.run_data import Run
 from harness.report.site.run_site import site_of
@@ -16,18 +16,13 @@ class Rendered:
 
     run: Run
     index: Path
-    junit: Path
     summary: Path
-    allure: AllurePages | None
-    """None if Allure was not requested."""
+    allure_problem: str | None
+    """Why there are no pages of Allure's; None if they are there, or were not requested."""
 
 
 def render_all(run_dir: Path, *, allure: AllureLevel) -> Rendered:
-    """Write all reports of a judged run; nothing of them needs Spark.
-
-    Args:
-        run_dir: the run's folder.
-        allure: how much of it Allure gets.
+    """Write all reports of a judged run, with as much as `allure` says for Allure; nothing needs Spark.
 
     Raises:
         ReportError: a file of the run, or a table of an earlier report, is missing or damaged.
@@ -36,7 +31,7 @@ def render_all(run_dir: Path, *, allure: AllureLevel) -> Rendered:
     # Allure's pages are made by a process of its own, on a second core if there is one.
     with ThreadPoolExecutor(1) as beside:
         pages = None if allure is AllureLevel.OFF else beside.submit(render_allure, run, allure)
-        index, junit, summary = site_of(run), write_junit(run), write_summary(run)
-    return Rendered(
-        run=run, index=index, junit=junit, summary=summary, allure=None if pages is None else pages.result()
-    )
+        index, summary = site_of(run), write_summary(run)
+        write_junit(run)
+    problem = None if pages is None else pages.result()
+    return Rendered(run=run, index=index, summary=summary, allure_problem=problem)

@@ -55,11 +55,7 @@ def results_against(
 ) -> tuple[BaselineResult, ...]:
     """Pair results with the baseline's, leaving out those that are good in both runs.
 
-    Args:
-        judgements: the run's judgements, with their deltas.
-        removed: the baseline's judgements whose scenarios the run does not have.
-        before: the baseline's judgements, with its targets renamed to this run's names.
-        weights: how a gate weighed the results, if a gate decided.
+    The baseline's targets have this run's names; the weights are a gate's, if one decided.
     """
     earlier = {(each.target, each.scenario_id): each for each in before}
     pairs: list[tuple[Judgement | None, Judgement | None]] = [
@@ -68,23 +64,19 @@ def results_against(
         if each.delta != Delta.NO_BASELINE and (each.delta != Delta.SAME or each.outcome not in GOOD)
     ]
     pairs += [(None, each) for each in removed]
-    return tuple(_paired(now, prior, weights or {}) for now, prior in pairs)
-
-
-def _paired(
-    now: Judgement | None, prior: Judgement | None, weights: Mapping[ResultKey, str]
-) -> BaselineResult:
-    known = now or prior
-    assert known is not None, "one of the runs has it"
-    return BaselineResult(
-        scenario_id=known.scenario_id,
-        target=known.target,
-        delta=now.delta if now else Delta.REMOVED,
-        outcome=now.outcome if now else None,
-        signature=now.signature if now else None,
-        prior_outcome=prior.outcome if prior else None,
-        prior_signature=prior.signature if prior else None,
-        weight=weights.get((known.target, known.scenario_id), ""),
+    return tuple(
+        BaselineResult(
+            scenario_id=known.scenario_id,
+            target=known.target,
+            delta=now.delta if now else Delta.REMOVED,
+            outcome=now.outcome if now else None,
+            signature=now.signature if now else None,
+            prior_outcome=prior.outcome if prior else None,
+            prior_signature=prior.signature if prior else None,
+            weight=(weights or {}).get((known.target, known.scenario_id), ""),
+        )
+        for now, prior in pairs
+        if (known := now or prior)
     )
 
 

@@ -19,8 +19,6 @@ from harness.trace.events import EventKind
 from harness.verdict import DifferenceClass
 
 _INDEX: Final = re.compile(r"\[\w*\]")
-_ERROR: Final = "error_code"
-_NO_ERROR: Final = "NONE"
 
 
 class Effect(StrEnum):
@@ -56,7 +54,7 @@ class Contrast:
     @property
     def errors(self) -> tuple[str, str] | None:
         """The first error code that changed, before and after; None if no error code changed."""
-        found = next((each for each in self.fields if _name(each.path) == _ERROR), None)
+        found = next((each for each in self.fields if _name(each.path) == "error_code"), None)
         return None if found is None else (found.before.strip('"'), found.after.strip('"'))
 
 
@@ -64,7 +62,6 @@ _UNREADABLE: Final = (
     "The client cannot read the answer: it drops the connection or throws, and whatever it asked for "
     "stays undone."
 )
-_ANSWERED_AFTER_ALL: Final = "A client that waited in vain is answered."
 _NO_IMPACT: Final = ClientImpact()
 _ENDS: Final = ("fails", "is fenced")
 """How a reaction begins that ends what the client does."""
@@ -132,7 +129,7 @@ def _of_kinds(contrast: Contrast) -> str:
     if was == EventKind.SILENCE:
         return known.too_early
     if became == EventKind.RESPONSE:
-        return _ANSWERED_AFTER_ALL
+        return "A client that waited in vain is answered."
     if was == EventKind.RESPONSE and became == EventKind.CLOSED:
         return known.closed
     if was == EventKind.RESPONSE:
@@ -149,7 +146,7 @@ def _of_errors(api: str, was: str, became: str) -> str:
     before, after = known.reaction(was), known.reaction(became)
     if before == after:
         return f"On {became} as on {was} a client {before}; only who looks at the code notices."
-    if was == _NO_ERROR:
+    if was == "NONE":
         return f"Where a client {before}, it now {after} ({became})."
     return f"On {was} a client {before}; on {became} it {after}."
 
@@ -209,7 +206,6 @@ _DEVIATIONS: Final[Mapping[str, str]] = {
 
 
 def _name(path: str) -> str:
-    """Return a field's own name."""
     return _INDEX.sub("", path).rpartition(".")[2]
 
 
@@ -293,11 +289,7 @@ def removals_between(before: Release, after: Release) -> Mapping[str, Removal]:
 def outdated_clients(minima: Mapping[str, int]) -> Mapping[str, Mapping[str, Sequence[str]]]:
     """Return, by client, the releases before which it lacks APIs in the least versions that are served.
 
-    Args:
-        minima: the least version that is served, by API.
-
-    Returns:
-        For each such release, the newest first, the APIs.
+    Each release, the newest first, has these APIs.
     """
     found: dict[str, dict[str, list[str]]] = {}
     for client in CLIENTS.values():

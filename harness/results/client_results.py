@@ -393,10 +393,6 @@ def fact_texts(facts: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     )
 
 
-_DIGITS: Final = 12
-_DEPARTED: Final = (Outcome.DIVERGES, Outcome.INDETERMINATE)
-
-
 def column_name(target: str, library: str) -> str:
     """Return the name of a target with a library, for use wherever a target's name is expected."""
     return f"{target}, {library}"
@@ -405,9 +401,7 @@ def column_name(target: str, library: str) -> str:
 def client_infos(run: ClientsRun, libraries: Sequence[str] = ()) -> Mapping[str, TargetInfo]:
     """Return the target information that a checker needs, by `column_name` of each target and library.
 
-    Args:
-        run: the client scripts.
-        libraries: further libraries, for which the run may have no result.
+    There may be further libraries, for which the run has no result.
     """
     return {
         column_name(record.name, library): TargetInfo(
@@ -458,11 +452,13 @@ def _signature_of(result: ClientResult) -> str | None:
 
     The hash leaves out what varies by chance: an event's number in its conversation, and the observed values.
     """
-    departure = _departure(result) if result.outcome in _DEPARTED else None
-    return None if departure is None else _digest([result.scenario_id, result.library, *departure])
+    if result.outcome not in (Outcome.DIVERGES, Outcome.INDETERMINATE):
+        return None
+    departure = _departure(result)
+    return _digest([result.scenario_id, result.library, *departure]) if departure else None
 
 
-def _departure(result: ClientResult) -> tuple[object, ...] | None:
+def _departure(result: ClientResult) -> tuple[object, ...]:
     if result.remarks:
         first = result.remarks[0]
         against = "script" if first in result.mismatches else "reference"
@@ -473,7 +469,7 @@ def _departure(result: ClientResult) -> tuple[object, ...] | None:
     if result.replays:
         found = result.replays[0]
         return ("replay", found.api, found.api_version, found.field)
-    return None
+    return ()
 
 
 def first_remark(result: ClientResult) -> tuple[str, str]:
@@ -533,4 +529,4 @@ def archived_clients(folder: RunFolder) -> tuple[Sequence[BrokerHeader], Sequenc
 
 
 def _digest(parts: Sequence[object]) -> str:
-    return sha256(json.dumps(parts, ensure_ascii=False).encode(errors="replace")).hexdigest()[:_DIGITS]
+    return sha256(json.dumps(parts, ensure_ascii=False).encode(errors="replace")).hexdigest()[:12]

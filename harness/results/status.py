@@ -6,7 +6,7 @@ with only "passed" and "failed" (JUnit, Allure, an exit code) all use the mappin
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum, StrEnum
-from typing import Final, NamedTuple, assert_never
+from typing import Final, NamedTuple
 
 from harness.diff.model import Judgement
 from harness.trace.events import TARGET_LOST, RunFooter
@@ -47,31 +47,24 @@ class ResultMark(NamedTuple):
 
 def status_of(judgement: Judgement | ResultMark) -> ResultStatus:
     """Return how a result counts."""
-    outcome = Outcome(judgement.outcome)
-    if outcome is Outcome.HARNESS_ERROR:
-        return ResultStatus.ERROR
+    how = _OF_OUTCOMES[Outcome(judgement.outcome)]
+    if how is ResultStatus.ERROR:
+        return how
     if judgement.expectation == Expectation.STALE:
         return ResultStatus.STALE
-    is_expected = judgement.expectation == Expectation.EXPECTED
-    if judgement.confirmation == Confirmation.FLAKY and not is_expected:
-        return ResultStatus.FLAKY
-    return _of_outcome(outcome, is_expected=is_expected)
+    if judgement.expectation == Expectation.EXPECTED:
+        return ResultStatus.KNOWN if how in FORESEEABLE else how
+    return ResultStatus.FLAKY if judgement.confirmation == Confirmation.FLAKY else how
 
 
-def _of_outcome(outcome: Outcome, *, is_expected: bool) -> ResultStatus:
-    match outcome:
-        case Outcome.CONFORMS | Outcome.LENIENT:
-            return ResultStatus.PASSED
-        case Outcome.NOT_APPLICABLE:
-            return ResultStatus.SKIPPED
-        case Outcome.INDETERMINATE:
-            return ResultStatus.KNOWN if is_expected else ResultStatus.INDETERMINATE
-        case Outcome.DIVERGES:
-            return ResultStatus.KNOWN if is_expected else ResultStatus.FAILED
-        case Outcome.HARNESS_ERROR:
-            return ResultStatus.ERROR
-        case _:
-            assert_never(outcome)
+_OF_OUTCOMES: Final = {
+    Outcome.CONFORMS: ResultStatus.PASSED,
+    Outcome.LENIENT: ResultStatus.PASSED,
+    Outcome.NOT_APPLICABLE: ResultStatus.SKIPPED,
+    Outcome.INDETERMINATE: ResultStatus.INDETERMINATE,
+    Outcome.DIVERGES: ResultStatus.FAILED,
+    Outcome.HARNESS_ERROR: ResultStatus.ERROR,
+}
 
 
 RED = (ResultStatus.ERROR, ResultStatus.FAILED, ResultStatus.STALE, ResultStatus.INDETERMINATE)
@@ -163,14 +156,9 @@ _CODES: Final = {
 
 
 def exit_code(results: Sequence[Judgement], footer: RunFooter | None) -> ExitCode:
-    """Return the exit code of a run whose scenarios or client scripts were judged.
-
-    Args:
-        results: all results of the run.
-        footer: the stored record of the run's end; None if the run was cut short and has none.
-    """
+    """Return the exit code of a run with these results; without a footer it was cut short."""
     codes = (_CODES.get(status_of(each), ExitCode.EXPECTED) for each in results)
-    applying = {ExitCode.EXPECTED, *codes, *_by_ending(None if footer is None else footer.ended)}
+    applying = {_by_ending("" if footer is None else footer.ended), *codes}
     if all(each.outcome == Outcome.NOT_APPLICABLE for each in results) or any(
         each.delta == Delta.REMOVED for each in results
     ):
@@ -183,13 +171,9 @@ def worst(codes: Iterable[ExitCode]) -> ExitCode:
     return min(codes, key=PRIORITY.index, default=ExitCode.EXPECTED)
 
 
-def _by_ending(ended: str | None) -> tuple[ExitCode, ...]:
-    if ended is None:
-        return (ExitCode.BAD_DATA,)
+def _by_ending(ended: str) -> ExitCode:
     if ended == ENDED_COMPLETE:
-        return ()
+        return ExitCode.EXPECTED
     if ended.startswith(ENDED_INTERRUPTED):
-        return (ExitCode.INTERRUPTED,)
-    if ended.startswith(TARGET_LOST):
-        return (ExitCode.UNAVAILABLE,)
-    return (ExitCode.BAD_DATA,)
+        return ExitCode.INTERRUPTED
+    return ExitCode.UNAVAILABLE if ended.startswith(TARGET_LOST) else ExitCode.BAD_DATA

@@ -20,11 +20,8 @@ AddedProperties: TypeAlias = Mapping[tuple[str, str], Mapping[str, str]]
 def added_properties(folder: RunFolder, scripts: Mapping[str, object] | None = None) -> AddedProperties:
     """Return the broker properties that scenarios were run with but did not ask for.
 
-    Only covers targets whose brokers the run configured, and runs that stored the configurations.
-
-    Args:
-        folder: the run's folder.
-        scripts: the run's scripts by scenario id, if they have been read already.
+    Only covers targets whose brokers the run configured, and runs that stored the configurations. Scripts
+    that have been read already, by scenario id, are not read again.
 
     Raises:
         TraceError: the run's scripts are missing or damaged.
@@ -119,12 +116,8 @@ def is_clients_folder(run_dir: Path) -> bool:
 def open_folder(path: Path, *kinds: RunKind, made_by: str | None = None) -> RunFolder:
     """Return the run folder at a path, after checking that a command can read its kind of run.
 
-    A damaged `run.json` is accepted here: the code that reads it reports where it is damaged.
-
-    Args:
-        path: the path that the user named.
-        kinds: the kinds of run that the command can read, the most usual first.
-        made_by: the command line that makes such a run, if it is more than the command's name.
+    A damaged `run.json` is accepted here: the code that reads it reports where it is damaged. The most usual
+    kind comes first; `made_by` is the command line that makes it, if that is more than a command's name.
 
     Raises:
         ReportError: there is no run, it is of another kind, or its record is elsewhere.

@@ -95,7 +95,7 @@ def test_every_scenario_has_a_view_and_every_link_leads_somewhere(green: Reporte
 
 @pytest.mark.spark
 def test_junit_counts_every_scenario_of_every_target(green: Reported) -> None:
-    suites = ET.parse(green.rendered.junit).getroot().findall("testsuite")
+    suites = ET.parse(green.path / "junit.xml").getroot().findall("testsuite")
     expected = {target: len(outcomes(green.run, target)) for target in ("reference", "reference-3.9")}
     assert {suite.get("name"): len(suite.findall("testcase")) for suite in suites} == expected
     assert all(suite.get("failures") == suite.get("errors") == "0" for suite in suites)
@@ -111,10 +111,7 @@ def test_the_summary_names_every_target_and_says_that_all_is_well(green: Reporte
 
 @pytest.mark.spark
 def test_allures_results_do_not_stay_in_the_run(green: Reported) -> None:
-    made = green.rendered.allure
-    assert made is not None
-    assert made.index is None
-    assert "no Node (" in (made.problem or "")
+    assert "no Node (" in (green.rendered.allure_problem or "")
     assert not list(green.path.glob("allure*"))
 
 
@@ -195,7 +192,7 @@ def test_every_report_points_at_the_first_difference(red: Reported) -> None:
     assert f'href="{address(BEFORE_ASSIGNMENTS)}:' in view_of(red.path, "matrix")
     reported = f"step {HEARTBEAT_ANSWERED}, Heartbeat v4, error_code"
     assert reported in red.rendered.summary.read_text().replace("\\_", "_")
-    failure = ET.parse(red.rendered.junit).getroot().find(".//failure")
+    failure = ET.parse(red.path / "junit.xml").getroot().find(".//failure")
     assert failure is not None
     assert reported in (failure.text or "")
     assert "--profile 3.9" in (failure.text or "")

@@ -90,7 +90,6 @@ SEVERITIES: Final = (CRITICAL, NORMAL, MINOR)
 """The most severe first."""
 
 _TOOLS: Final = "admin"
-_UNFORESEEN: Final = "Unexpected"
 _LENIENT: Final = Outcome.LENIENT.value
 _CATEGORY: Final[Mapping[str, tuple[str, str]]] = {
     ResultStatus.STALE.value: ("Stale expectations", STATUS[ResultStatus.STALE]),
@@ -135,13 +134,9 @@ def message(judgement: Judgement, finding: Difference | None) -> str:
 
 def allure_categories() -> list[dict[str, object]]:
     """Return Allure's categories: unexpected differences by class, and other results by status."""
-    matched = (
-        *(
-            (f"{_UNFORESEEN}: {each}", STATUS[ResultStatus.FAILED], f"\\[{each}\\]")
-            for each in DifferenceClass
-        ),
-        *((name, status, f"{beginning}:") for beginning, (name, status) in _CATEGORY.items()),
-    )
+    failed = STATUS[ResultStatus.FAILED]
+    matched = [(f"Unexpected: {each}", failed, f"\\[{each}\\]") for each in DifferenceClass]
+    matched += [(name, status, f"{beginning}:") for beginning, (name, status) in _CATEGORY.items()]
     return [
         {"name": name, "matchedStatuses": [status], "messageRegex": f"{beginning}{_ANYTHING}"}
         for name, status, beginning in matched
@@ -184,13 +179,11 @@ def listed(run: Run) -> tuple[Entry, ...]:
 
 def _entry(judgement: Judgement, clauses: Mapping[str, Clause]) -> Entry:
     if isinstance(judgement, ClientResult):
-        apis: tuple[str, ...] = (f"clients, {judgement.library}",)
-        return Entry(judgement=judgement, target=judgement.on, apis=apis, severity=CRITICAL)
+        of_library = (f"clients, {judgement.library}",)
+        return Entry(judgement=judgement, target=judgement.on, apis=of_library, severity=CRITICAL)
     claimed = [api for name in judgement.clauses if name in clauses for api in clauses[name].apis]
-    apis = tuple(dict.fromkeys(claimed)) or judgement.apis
-    return Entry(
-        judgement=judgement, target=judgement.target, apis=apis or ("no API",), severity=severity(apis)
-    )
+    apis, target = tuple(dict.fromkeys(claimed)) or judgement.apis, judgement.target
+    return Entry(judgement=judgement, target=target, apis=apis or ("no API",), severity=severity(apis))
 
 
 def _steps(run: Run, judgement: Judgement) -> Iterator[Result]:
@@ -316,13 +309,12 @@ def _rolled(entries: Sequence[Entry], start: int) -> Result:
 
 def _rolled_step(judgement: Judgement, start: int) -> Result:
     how = status_of(judgement)
-    said = [_parameter(how.value, judgement.reason)] if how is ResultStatus.SKIPPED else []
     return {
         "name": f"{judgement.scenario_id.rpartition('/')[2]}: {judgement.title}",
         "status": STATUS[how],
         "start": start,
         "stop": start + _real_ms(judgement),
-        "parameters": said,
+        "parameters": [_parameter(how.value, judgement.reason)] if how is ResultStatus.SKIPPED else [],
     }
 
 
@@ -414,20 +406,12 @@ _NAME_LENGTH_MAX: Final = 64
 """The greatest length of an environment's name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AllurePages:
-    """The index of Allure's pages, or the reason why there are none."""
-
-    index: Path | None
-    problem: str | None
-
-
 class _UnavailableError(Exception):
     """Allure's program is not available or failed; the message says why."""
 
 
-def render_allure(run: Run, level: AllureLevel) -> AllurePages:
-    """Render Allure's pages of a judged run; the level is not `off`.
+def render_allure(run: Run, level: AllureLevel) -> str | None:
+    """Render Allure's pages of a judged run, and return why there are none; the level is not `off`.
 
     Raises:
         ChangedCacheError: Allure's program was changed after it was installed.
@@ -446,24 +430,23 @@ def render_allure(run: Run, level: AllureLevel) -> AllurePages:
             file.write_text(json.dumps(config), encoding="utf-8")
             command = (*_program(), file, results.absolute())
             _call("Allure", command, cwd=Path(scratch), timeout_s=GENERATE_TIMEOUT_S)
-            return AllurePages(index=_kept(Path(scratch, "pages"), folder), problem=None)
+            _keep(Path(scratch, "pages"), folder)
         except ChangedCacheError:
             raise
         except (_UnavailableError, TargetError) as reason:
-            return AllurePages(index=None, problem=str(reason))
+            return str(reason)
+    return None
 
 
-def _kept(made: Path, folder: Path) -> Path:
-    """Put the page, and nothing else that Allure made, into a folder, and return it."""
+def _keep(made: Path, folder: Path) -> None:
+    """Put the page, and nothing else that Allure made, into a folder."""
     try:
         by_suite, by_api = ((made / name / "index.html").read_text(encoding="utf-8") for name in _GROUPINGS)
     except OSError as error:
         raise _UnavailableError(f"Allure made no page: {error}") from error
     completed = _completed(by_suite, by_api)
     folder.mkdir()
-    index = folder / "index.html"
-    index.write_text(completed, encoding="utf-8")
-    return index
+    (folder / "index.html").write_text(completed, encoding="utf-8")
 
 
 def _completed(by_suite: str, by_api: str) -> str:

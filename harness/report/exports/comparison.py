@@ -46,7 +46,7 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
 
 
 def _lines(comparison: Comparison) -> Iterator[tuple[int, str, str]]:
-    """Yield the lines of a comparison, each with its depth and style."""
+    """Yield lines, each with its depth and style."""
     yield 0, f"{comparison.before} → {comparison.after}", "bold"
     yield 0, f"{sentence(comparison).capitalize()}.", ""
     for effect, found in groupby(rows(comparison), key=lambda row: row.effect):
@@ -137,5 +137,4 @@ def _environment() -> Environment:
 
 
 def _linked(text: str) -> str:
-    """Return Markdown with links from KIPs and KAFKA-numbers."""
     return _LINK.sub(lambda found: f"[{found[0]}]({link_address(found[0])})", text)

@@ -126,7 +126,6 @@ def write_junit(run: Run) -> Path:
 
 
 def _suites(run: Run) -> Iterator[Suite]:
-    """Yield a suite for each target, and for each target with a library."""
     judgements = judgements_shown(run)
     for summary in run.columns:
         theirs = [each for each in judgements if each.target == summary.target]

@@ -56,11 +56,8 @@ def print_summary(
 ) -> None:
     """Print the summary of a judged run, and where its pages are if it has any.
 
-    Args:
-        run: the run.
-        writer: prints it, with as many causes as there is room for.
-        further: lines of other results of the run.
-        times: the seconds that each part of the work took, by its name.
+    It has as many causes as the writer has room for, `further` lines of other results of the run, and the
+    seconds that each part of the work took, by its name.
     """
     page = run.directory / INDEX
     where, who = f"Run: {run.directory}", "record/judgements.jsonl.zst has"
@@ -70,16 +67,13 @@ def print_summary(
     ends = [*_advice(run, groups), *_areas(run), *_uncompared(run), *_assumed(run), *_verdict(run)]
     ends += [*_times(times or {}), plain(where)]
     more = [[plain(line) if isinstance(line, str) else line] for line in further]
-    kept = rows(ends)
+    kept, all_of = rows(ends), f"{who} them all"
     targets = [[line] for line in _targets(run)]
-    kept_free = writer.rows_left - _TARGETS_SHOWN
-    writer.say_some(targets, rest=f"{who} them all", noun="target", keep=kept_free)
+    writer.say_some(targets, rest=all_of, noun="target", keep=writer.rows_left - _TARGETS_SHOWN)
     writer.say()
     if groups:
         keep = kept + min(_FURTHER_ROWS, sum(map(rows, more)))
-        writer.say_some(
-            [_cause(run, each) for each in groups], rest=f"{who} them all", noun="cause", keep=keep
-        )
+        writer.say_some([_cause(run, each) for each in groups], rest=all_of, noun="cause", keep=keep)
     if more:
         writer.say_some(more, rest=f"{who} all", keep=kept, tail=1)
     for line in ends:
@@ -137,7 +131,6 @@ def _cause(run: Run, group: CauseGroup) -> Sequence[Text]:
 
 
 def _advice(run: Run, groups: Sequence[CauseGroup]) -> Iterator[Text]:
-    """Yield how to list the causes as known."""
     if any(status_of(each.first) in FORESEEABLE and not is_reference(each.first.target) for each in groups):
         yield plain("To list causes as known, each with a reason and a link:", _QUIET)
         yield plain(f"  kafka-conformance expect update --all --run {run.directory}", _QUIET)
@@ -145,10 +138,8 @@ def _advice(run: Run, groups: Sequence[CauseGroup]) -> Iterator[Text]:
 
 def _areas(run: Run) -> Iterator[Text]:
     """Yield, of each target that differs, how many claims are true in each area of the protocol."""
-    differing = [
-        each for each in run.targets if each.counts[Outcome.DIVERGES] and not is_reference(each.spec)
-    ]
-    for summary in differing[:_OF_TARGETS_SHOWN]:
+    others = [each for each in run.targets if not is_reference(each.spec)]
+    for summary in [each for each in others if each.counts[Outcome.DIVERGES]][:_OF_TARGETS_SHOWN]:
         found = claims_by_area(each for each in run.judgements if each.target == summary.target)
         counts = ", ".join(f"{area} {claims}" for area, claims in found.items())
         yield plain(f"Claims that are true on {summary.target}: {counts}")
@@ -162,7 +153,6 @@ def _uncompared(run: Run) -> Iterator[Text]:
 
 
 def _assumed(run: Run) -> Iterator[Text]:
-    """Yield what was assumed about brokers that do not report it."""
     for summary in [each for each in run.targets if not is_reference(each.spec)][:_OF_TARGETS_SHOWN]:
         if assumed := read_assumed(summary.notes):
             pairs = ", ".join(f"{name}={value}" for name, value in assumed.items())
@@ -171,7 +161,6 @@ def _assumed(run: Run) -> Iterator[Text]:
 
 
 def _verdict(run: Run) -> Iterator[Text]:
-    """Yield the verdict in one sentence, and what is known of the targets that were lost."""
     lost = losses(run)
     if not lost and (incomplete := banner(run.footer)):
         yield plain(incomplete, "bold yellow")
@@ -195,7 +184,6 @@ def _verdict(run: Run) -> Iterator[Text]:
 
 
 def _times(times: Mapping[str, float]) -> Iterator[Text]:
-    """Yield where the time went."""
     if times:
         parts = ", ".join(f"{what} {seconds:.0f}" for what, seconds in times.items() if seconds >= _SHORT_S)
         yield plain(f"{sum(times.values()):.1f} s in all{': ' if parts else ''}{parts}", _QUIET)
@@ -207,9 +195,7 @@ def rate_lines(checked: CheckedRun) -> Iterator[str]:
     for each in checked.attempts:
         if each.was_run:
             found[each.target, each.scenario_id].append(each)
-    varying = {
-        place: attempts for place, attempts in found.items() if not all(each.shows for each in attempts)
-    }
+    varying = {place: of for place, of in found.items() if not all(each.shows for each in of)}
     steady = Counter(len(attempts) for place, attempts in found.items() if place not in varying)
     for attempt_count, count in sorted(steady.items()):
         yield f"{counted(count, 'result')} the same in all {attempt_count} attempts"

@@ -3,7 +3,7 @@
 The latter are grouped by the cause of their differences: what people read first of a run.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -56,10 +56,9 @@ def is_lost(judgement: Judgement) -> bool:
 def losses(run: Run) -> tuple[Loss, ...]:
     """Return the targets whose loss cut scenarios short, in the order of their first result."""
     suspects = RunFolder(run.directory).read_suspects()
-    lost: dict[str, list[Judgement]] = {}
-    for each in run.results:
-        if is_lost(each):
-            lost.setdefault(each.on if isinstance(each, ClientResult) else each.target, []).append(each)
+    lost: dict[str, list[Judgement]] = defaultdict(list)
+    for each in filter(is_lost, run.results):
+        lost[each.on if isinstance(each, ClientResult) else each.target].append(each)
     return tuple(
         Loss(
             target=target,
@@ -120,11 +119,11 @@ def cause_groups(run: Run, *, has_lost: bool = True) -> tuple[CauseGroup, ...]:
 
     Results that a lost target cut short are among them if `has_lost`.
     """
-    found: dict[tuple[object, ...], list[tuple[bool, Judgement, Difference | None]]] = {}
+    found: dict[tuple[object, ...], list[tuple[bool, Judgement, Difference | None]]] = defaultdict(list)
     for judgement in run.results:
         if status_of(judgement) in NEEDS_ATTENTION and (has_lost or not is_lost(judgement)):
             for is_heading, key, difference in _causes(run, judgement):
-                found.setdefault(key, []).append((not is_heading, judgement, difference))
+                found[key].append((not is_heading, judgement, difference))
     groups = []
     for of_cause in found.values():
         of_cause.sort(key=lambda each: (each[0], -each[1].shown_count))

@@ -71,11 +71,10 @@ class ChangeRow:
 def rows(comparison: Comparison) -> tuple[ChangeRow, ...]:
     """Return what changes for clients: versions that are gone, then by effect, then the most frequent."""
     seen = [each for change in comparison.changes for each in (change, *change.also)]
-    grouped: dict[tuple[str, str, Effect], list[ClientChange]] = {}
+    grouped: dict[tuple[str, str, Effect], list[ClientChange]] = defaultdict(list)
     for change in seen:
         cause = change.deviation if comparison.is_judgement else change.cause
-        key = (cause, _says(comparison, change), _effect(comparison, change))
-        grouped.setdefault(key, []).append(change)
+        grouped[cause, _says(comparison, change), _effect(comparison, change)].append(change)
     ordered = sorted(
         grouped.items(), key=lambda each: (_EFFECTS.index(each[0][2]), -len(each[1]), each[0][:2])
     )
@@ -151,7 +150,6 @@ def in_time(text: str, *, is_lost: bool) -> str:
 
 
 def _gone_versions(comparison: Comparison) -> Iterator[ChangeRow]:
-    """Yield the APIs of which the latter no longer serves what the former served."""
     before, after = comparison.api_ranges
     raised = {api: (before[api][0], after[api][0]) for api in before if api in after}
     raised = {api: minima for api, minima in raised.items() if minima[0] < minima[1]}
@@ -259,7 +257,6 @@ def versions(run: Run) -> tuple[Comparison, ...]:
 
 
 def _named(before: ComparedTarget, after: ComparedTarget) -> Comparison:
-    """Compare two targets of one run, which the targets' names tell apart."""
     return replace(changes(before, after), before=before.target, after=after.target)
 
 
@@ -279,19 +276,11 @@ def _with_causes(
     found: Comparison, before: ComparedTarget, after: ComparedTarget, known: _Attributed
 ) -> Comparison:
     oracles = before.summary.oracle, after.summary.oracle
-    named = {each.scenario_id: known.get((each.scenario_id, *oracles), {}) for each in found.changes}
-    return replace(
-        found,
-        is_explained=True,
-        changes=tuple(
-            replace(
-                each,
-                behaviours=tuple(sorted(named[each.scenario_id])),
-                sources=tuple(source for _, source in sorted(named[each.scenario_id].items())),
-            )
-            for each in found.changes
-        ),
-    )
+    explained = []
+    for each in found.changes:
+        named = dict(sorted(known.get((each.scenario_id, *oracles), {}).items()))
+        explained.append(replace(each, behaviours=tuple(named), sources=tuple(named.values())))
+    return replace(found, is_explained=True, changes=tuple(explained))
 
 
 def by_scenario(comparisons: Iterable[Comparison]) -> Mapping[str, Sequence[tuple[Comparison, ClientChange]]]:

@@ -5,6 +5,7 @@ chance and both give a permitted answer, nothing has changed.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -117,9 +118,6 @@ class ClientChange(Contrast):
     before_note: str | None = None
     """What happened instead of an answer, in words."""
     after_note: str | None = None
-    before_bytes: str | None = None
-    """What came, in hexadecimal digits."""
-    after_bytes: str | None = None
     is_flaky: bool = False
     """Whether a side's result occurred once and not again."""
     also: tuple["ClientChange", ...] = ()
@@ -269,10 +267,10 @@ def is_measure_of(before: ComparedTarget, after: ComparedTarget) -> bool:
 
 def _left_out(names: Collection[str], side: ComparedTarget) -> Mapping[str, Sequence[str]]:
     """Return why some scenarios could not run on a side, the most frequent reason first."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = defaultdict(list)
     for name in sorted(names):
         judgement = side.judgements.get(name)
-        found.setdefault("was not run" if judgement is None else judgement.reason, []).append(name)
+        found["was not run" if judgement is None else judgement.reason].append(name)
     return dict(sorted(found.items(), key=lambda each: -len(each[1])))
 
 
@@ -322,8 +320,6 @@ def _reported(
         known_as=links_in(f"{script.source} {script.title} {script.notes}"),
         before_note=one.note if one else None,
         after_note=other.note if other else None,
-        before_bytes=one.raw if one else None,
-        after_bytes=other.raw if other else None,
         is_flaky=ResultStatus.FLAKY in (status_of(before), status_of(after)),
     )
 
@@ -334,16 +330,13 @@ def _places(
     after: ComparedTarget,
     chance: Mapping[AnswerPosition, Sequence[str]],
 ) -> Iterator[_ChangedAnswer]:
-    sides = [side.events(scenario_id) for side in (before, after)]
-    for pair in aligned(*sides):
+    for pair in aligned(before.events(scenario_id), after.events(scenario_id)):
         if pair.answer is None or pair.is_equal:
             continue
         one, other = pair.event, pair.other
-        are_answers = one is not None and other is not None and one.kind == other.kind == EventKind.RESPONSE
-        fields: tuple[FieldChange, ...] = ()
-        if one is not None and other is not None and are_answers:
-            fields = changed_fields(one.canonical, other.canonical, chance.get(pair.position, ()))
-        if fields or not are_answers:
+        if not (one and other and one.kind == other.kind == EventKind.RESPONSE):
+            yield pair, ()
+        elif fields := changed_fields(one.canonical, other.canonical, chance.get(pair.position, ())):
             yield pair, fields
 
 
@@ -378,11 +371,9 @@ def _left_to_chance(
     scenario_id: str, before: ComparedTarget, after: ComparedTarget
 ) -> dict[AnswerPosition, list[str]]:
     """Return the fields that either reference declares to depend on chance, by the answer's position."""
-    found: dict[AnswerPosition, list[str]] = {}
-    for side in (before, after):
-        if side.oracle is None:
-            continue
-        for position, event in answers_by_position(side.oracle.events(scenario_id)).items():
+    found: dict[AnswerPosition, list[str]] = defaultdict(list)
+    for oracle in filter(None, (before.oracle, after.oracle)):
+        for position, event in answers_by_position(oracle.events(scenario_id)).items():
             for declared in parsed_json(event.permitted or "[]", where=f"`permitted` of {scenario_id}"):
-                found.setdefault(position, []).append(unindexed(declared["field"]))
+                found[position].append(unindexed(declared["field"]))
     return found

@@ -140,11 +140,10 @@ def _lenders(run: Run, rows: Mapping[str, Sequence[AlignedEvents]]) -> Mapping[s
 
 
 def steps_without_script(
-    rows: Sequence[AlignedEvents], differences: Iterable[Difference] = ()
+    rows: Sequence[AlignedEvents], differences: Sequence[Difference] = ()
 ) -> Sequence[StepRows]:
     """Return the steps of a conversation that has no script."""
-    found = tuple(differences)
-    return list(_steps(rows, found, is_compared=bool(found), is_whole=bool(found)))
+    return list(_steps(rows, differences, is_compared=bool(differences), is_whole=bool(differences)))
 
 
 def _section(
@@ -157,10 +156,7 @@ def _section(
     how = status_of(judgement)
     borrows = not differences and judgement.attempt == 1 and how not in NEEDS_ATTENTION
     lender = lenders.get(judgement.target) if borrows else None
-    if lender is None:
-        steps = tuple(_steps(rows, differences, is_compared=is_compared, is_whole=is_whole))
-    else:
-        steps = ()
+    steps = () if lender else tuple(_steps(rows, differences, is_compared=is_compared, is_whole=is_whole))
     return TargetSection(
         judgement=judgement,
         urgency=0 if how in NEEDS_ATTENTION else 1 if differences else 2,
@@ -188,13 +184,9 @@ def _finding(difference: Difference) -> DifferenceText:
 def _steps(
     rows: Sequence[AlignedEvents], recorded: Sequence[Difference], *, is_compared: bool, is_whole: bool
 ) -> Iterable[StepRows]:
-    """Yield the steps of a conversation.
+    """Yield the steps of a conversation, with the oracle's bytes if `is_whole`.
 
-    Args:
-        rows: its events.
-        recorded: its differences.
-        is_compared: whether there is an oracle, on the left side; else both sides are the conversation.
-        is_whole: whether the oracle's bytes are among them.
+    If it was not compared with an oracle, which is on the left, both sides are the conversation.
     """
     by_step = {index: tuple(members) for index, members in groupby(rows, key=lambda row: row.step)}
     for index in (*by_step, *sorted({each.step for each in recorded} - by_step.keys())):
@@ -228,7 +220,6 @@ def _events(
 def _event(
     row: AlignedEvents, differences: Sequence[Difference], *, is_compared: bool, is_whole: bool
 ) -> EventRow:
-    """Return one event's row, with the oracle's bytes if `is_whole`; they are in another section too."""
     oracle, target = row.other, row.event
     marks = tuple(
         (each.field, Mark.LENIENT if each.is_lenient else Mark.DIFFERS) for each in differences if each.field
@@ -328,13 +319,10 @@ def lone_conversation_data(
     texts: Sequence[str] | Mapping[int, str] = (),
     further: _Data | None = None,
 ) -> _Data:
-    """Return one conversation for `static/site.js`, without an oracle unless `further` names one.
+    """Return the conversation of a name for `static/site.js`, without an oracle unless `further` names one.
 
-    Args:
-        name: the conversation's key on its page.
-        steps: the steps of the conversation.
-        texts: the texts of the script's steps, in order or by number.
-        further: further values: `seen` for `static/site.js`, `left_out` in words, the `oracle`.
+    The texts are those of the script's steps, in order or by number. Further values are `seen` for
+    `static/site.js`, `left_out` in words, and the `oracle`.
     """
     return {
         "script": None,
@@ -364,8 +352,8 @@ def heard(events: Iterable[Event]) -> tuple[tuple[Event, ...], str]:
         for each in everything
         if (each.connection, each.correlation_id, each.api) not in small_conversation
     ]
-    left_out = Counter(api for _, _, api in small_conversation)
-    parts = [f"{count} {api}" for api, count in sorted(left_out.items(), key=lambda each: str(each[0]))]
+    left_out = Counter(str(api) for _, _, api in small_conversation)
+    parts = [f"{count} {api}" for api, count in sorted(left_out.items())]
     words = f"Left out, since they were answered without an error: {', '.join(parts)}." if parts else ""
     if len(reported) > EVENT_COUNT_MAX:
         words += f" The first {EVENT_COUNT_MAX} of {len(reported)} other events."
@@ -384,9 +372,7 @@ def error_codes(event: Event) -> tuple[str, ...]:
 def steps_of(events: Sequence[Event], step_at: Callable[[float], int]) -> Sequence[StepRows]:
     """Return events as steps: each event belongs to the script's step during which it occurred.
 
-    Args:
-        events: in chronological order.
-        step_at: returns the step that a time of the trace belongs to; -1 for none.
+    The events are in chronological order; `step_at` is -1 for a time that belongs to no step.
     """
     rows = (
         AlignedEvents(step=step_at(event.at_ms), occurrence=place, answer=None, event=event, other=None)

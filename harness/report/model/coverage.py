@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from math import ceil, log10
 from operator import itemgetter
@@ -39,13 +39,8 @@ class ClauseLine:
     clause: Clause
     scenario_ids: tuple[str, ...]
     """Scenarios that name the row."""
-    standings: Mapping[str, ClauseStatus]
+    standings: Mapping[str, ClauseStatus] = field(default_factory=dict)
     """Status by target; empty if the coverage is not of a run."""
-
-    @property
-    def is_due(self) -> bool:
-        """Whether a scenario should exercise the row."""
-        return self.clause.is_due
 
     @property
     def is_exercised(self) -> bool:
@@ -69,7 +64,7 @@ class Coverage:
     @property
     def due(self) -> tuple[ClauseLine, ...]:
         """Rows that a scenario should exercise."""
-        return tuple(line for line in self.lines if line.is_due)
+        return tuple(line for line in self.lines if line.clause.is_due)
 
     @property
     def missing(self) -> tuple[ClauseLine, ...]:
@@ -79,7 +74,7 @@ class Coverage:
     @property
     def stale_exclusions(self) -> tuple[ClauseLine, ...]:
         """Rows that are excluded although a scenario names them."""
-        return tuple(line for line in self.lines if not line.is_due and line.scenario_ids)
+        return tuple(line for line in self.lines if not line.clause.is_due and line.scenario_ids)
 
     @property
     def percent(self) -> float:
@@ -185,13 +180,10 @@ def run_coverage(run: Run) -> Coverage:
 def static_coverage(clauses: Mapping[str, Clause], scripts: Mapping[str, Script]) -> Coverage:
     """Return which rows the scenarios name, without any run."""
     naming: dict[str, list[str]] = defaultdict(list)
-    for script in scripts.values():
-        for name in script.clauses:
-            naming[name].append(script.id)
-    lines = (
-        ClauseLine(clause=each, scenario_ids=tuple(sorted(naming[each.id])), standings={})
-        for each in clauses.values()
-    )
+    for each in sorted(scripts.values(), key=lambda script: script.id):
+        for name in each.clauses:
+            naming[name].append(each.id)
+    lines = [ClauseLine(clause=each, scenario_ids=tuple(naming[each.id])) for each in clauses.values()]
     return Coverage(subject="the scripts", targets=(), lines=tuple(lines))
 
 

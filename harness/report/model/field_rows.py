@@ -56,13 +56,9 @@ _ABSENT: Final = object()
 def aligned_fields(
     oracle: str | None, target: str | None, marks: tuple[tuple[str, Mark], ...] = ()
 ) -> tuple[FieldRow, ...]:
-    """Return two JSON texts side by side.
+    """Return two JSON texts side by side; a side without any fields is None, and then nothing is marked.
 
-    Args:
-        oracle: JSON text, or None if that side has no fields at all; then nothing is marked.
-        target: likewise.
-        marks: the checker's marks with their paths (`members[0].assignment`); a mark also applies to what is
-            below its path.
+    The checker's marks have paths (`members[0].assignment`), and also apply to what is below.
     """
     if oracle is None and target is None:
         return ()
@@ -101,7 +97,6 @@ def readable(text: str) -> str:
 
 
 def _bytes_text(digits: str) -> str:
-    """Return bytes as digits, followed by their text if they are printable."""
     if not digits:
         return "no bytes"
     try:
@@ -179,13 +174,12 @@ def _stands_in_one_line(left: object, right: object) -> bool:
 
 
 def _members(left: object, right: object) -> Iterator[tuple[int | str, object, object]]:
-    """Yield the contents of two objects or lists side by side, each with its name or index."""
     if isinstance(left, list) or isinstance(right, list):
         yield from _items(left if isinstance(left, list) else [], right if isinstance(right, list) else [])
         return
-    names = {str(name): None for side in (left, right) if isinstance(side, dict) for name in side}
-    for name in names:
-        yield name, _get(left, name), _get(right, name)
+    one, other = (side if isinstance(side, dict) else {} for side in (left, right))
+    for name in {**one, **other}:
+        yield name, one.get(name, _ABSENT), other.get(name, _ABSENT)
 
 
 def _items(left: list[object], right: list[object]) -> Iterator[tuple[int, object, object]]:
@@ -205,7 +199,3 @@ def _items(left: list[object], right: list[object]) -> Iterator[tuple[int, objec
             place = at if to is None else to
             assert place is not None, "the longer one has an item there"
             yield place, a, b
-
-
-def _get(value: object, key: str) -> object:
-    return value.get(key, _ABSENT) if isinstance(value, dict) else _ABSENT

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from pydantic import Field, TypeAdapter
 
@@ -21,46 +21,35 @@ DECISION: Final = "gate.json"
 
 
 class Kind(StrEnum):
-    """The kind of a complaint, in the order in which complaints are reported."""
+    """The kind of a complaint with its exit code, in the order in which complaints are reported."""
 
-    CUT_SHORT = "cut short"
-    HARNESS_ERROR = "harness error"
-    TARGET_LOST = "target lost"
-    NEW_DIFFERENCE = "new difference"
+    code: ExitCode
+
+    def __new__(cls, words: str, code: ExitCode) -> Self:
+        """Keep the code beside the words, which are the value."""
+        kind = str.__new__(cls, words)
+        kind._value_, kind.code = words, code
+        return kind
+
+    CUT_SHORT = "cut short", ExitCode.BAD_DATA
+    HARNESS_ERROR = "harness error", ExitCode.HARNESS_ERROR
+    TARGET_LOST = "target lost", ExitCode.UNAVAILABLE
+    NEW_DIFFERENCE = "new difference", ExitCode.UNEXPECTED
     """Unexpected, and the baseline conforms, was flaky, or lacks the result."""
-    CHANGED_DIFFERENCE = "changed difference"
+    CHANGED_DIFFERENCE = "changed difference", ExitCode.UNEXPECTED
     """Unexpected, and different from the baseline's result, which does not conform either."""
-    UNEXPECTED = "unexpected difference"
-    NOTHING_RAN = "nothing ran"
-    TARGET_MISSING = "required target missing"
-    TOO_FEW = "too few scenarios"
-    TOO_FEW_CONFORM = "too few conform"
-    VANISHED = "vanished scenario"
+    UNEXPECTED = "unexpected difference", ExitCode.UNEXPECTED
+    NOTHING_RAN = "nothing ran", ExitCode.NOTHING_RAN
+    TARGET_MISSING = "required target missing", ExitCode.NOTHING_RAN
+    TOO_FEW = "too few scenarios", ExitCode.NOTHING_RAN
+    TOO_FEW_CONFORM = "too few conform", ExitCode.NOTHING_RAN
+    VANISHED = "vanished scenario", ExitCode.NOTHING_RAN
     """The baseline ran it on this target, and this run did not."""
-    INDETERMINATE = "indeterminate"
-    FLAKY = "flaky"
+    INDETERMINATE = "indeterminate", ExitCode.INDETERMINATE
+    FLAKY = "flaky", ExitCode.UNEXPECTED
     """Unexpected, and it did not occur again."""
-    STALE = "stale expectation"
-    EXPIRED = "expired expectation"
-
-
-CODES: Final[Mapping[Kind, ExitCode]] = {
-    Kind.CUT_SHORT: ExitCode.BAD_DATA,
-    Kind.HARNESS_ERROR: ExitCode.HARNESS_ERROR,
-    Kind.TARGET_LOST: ExitCode.UNAVAILABLE,
-    Kind.NEW_DIFFERENCE: ExitCode.UNEXPECTED,
-    Kind.CHANGED_DIFFERENCE: ExitCode.UNEXPECTED,
-    Kind.UNEXPECTED: ExitCode.UNEXPECTED,
-    Kind.NOTHING_RAN: ExitCode.NOTHING_RAN,
-    Kind.TARGET_MISSING: ExitCode.NOTHING_RAN,
-    Kind.TOO_FEW: ExitCode.NOTHING_RAN,
-    Kind.TOO_FEW_CONFORM: ExitCode.NOTHING_RAN,
-    Kind.VANISHED: ExitCode.NOTHING_RAN,
-    Kind.INDETERMINATE: ExitCode.INDETERMINATE,
-    Kind.FLAKY: ExitCode.UNEXPECTED,
-    Kind.STALE: ExitCode.STALE,
-    Kind.EXPIRED: ExitCode.STALE,
-}
+    STALE = "stale expectation", ExitCode.STALE
+    EXPIRED = "expired expectation", ExitCode.STALE
 
 
 def shown_difference(difference: Difference) -> Mapping[str, str | None]:
@@ -89,8 +78,6 @@ class Complaint(StoredData):
     cause: str | None = None
     difference: Mapping[str, str | None] | None = None
     """The first difference, if a scenario differs."""
-    page: str | None = None
-    """What shows the complaint, from the folder of the site, if it is not a scenario."""
     reproduction: str | None = None
     """A command line that reproduces it, if the complaint is about a scenario or a client script."""
     entry: str | None = None
@@ -101,9 +88,7 @@ class Complaint(StoredData):
     @property
     def href(self) -> str:
         """The address of the complaint's place on the site; empty if it is not about a result."""
-        if self.page is not None or self.scenario_id is None or self.target is None:
-            return self.page or ""
-        return result_address(self.scenario_id, self.target)
+        return result_address(self.scenario_id, self.target) if self.scenario_id and self.target else ""
 
 
 class Rule(StoredData):
@@ -139,7 +124,7 @@ class Decision(StoredData):
     @property
     def code(self) -> ExitCode:
         """The exit code of the process."""
-        return worst((ExitCode.EXPECTED, *(CODES[each.kind] for each in self.complaints)))
+        return worst(each.kind.code for each in self.complaints)
 
     @property
     def is_green(self) -> bool:

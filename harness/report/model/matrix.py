@@ -32,11 +32,7 @@ def area_of(scenario_id: str) -> str:
 
 
 def claims_by_area(judgements: Iterable[Judgement]) -> Mapping[str, str]:
-    """Return how many claims are true of those that were tried, e.g. `3/4`, in each area where any was.
-
-    Args:
-        judgements: the results of one target.
-    """
+    """Return how many claims are true of those that one target's results tried, e.g. `3/4`, by area."""
     true, tried = Counter[str](), Counter[str]()
     for each in judgements:
         if each.outcome in COMPARABLE:
@@ -81,12 +77,7 @@ def titles(judgements: Iterable[Judgement], targets: Sequence[str]) -> dict[str,
 
 
 def laid_out(judgements: Iterable[Judgement], targets: Sequence[str]) -> tuple[MatrixGroup, ...]:
-    """Return the matrix of results of scenarios or of client scripts, a column for each target.
-
-    Args:
-        judgements: the results, with those of a scenario adjacent.
-        targets: in their order.
-    """
+    """Return the matrix of results, those of a scenario or client script adjacent, a column a target."""
     groups: dict[str, list[dict[str, Judgement]]] = defaultdict(list)
     for scenario_id, members in groupby(judgements, key=lambda each: each.scenario_id):
         groups[scenario_id.rpartition("/")[0]].append({each.target: each for each in members})
@@ -107,20 +98,20 @@ def _tally(judgements: Sequence[Judgement]) -> str:
 
 
 def _row(by_target: Mapping[str, Judgement], targets: Sequence[str]) -> MatrixRow:
-    any_one = next(iter(by_target.values()))
+    worst = max(by_target.values(), key=_badness)
     return MatrixRow(
-        scenario_id=any_one.scenario_id,
-        title=any_one.title,
-        worst=_code(max(by_target.values(), key=_badness)),
+        scenario_id=worst.scenario_id,
+        title=worst.title,
+        worst=_code(worst),
         codes="".join(_code(by_target[name]) if name in by_target else ABSENT for name in targets),
     )
 
 
 def _badness(judgement: Judgement) -> tuple[bool, bool, int]:
-    """Return a key by which the worst result is the greatest; what is not applicable is no result."""
     outcome = Outcome(judgement.outcome)
-    needs_attention = status_of(judgement) in NEEDS_ATTENTION
-    return (needs_attention, outcome is not Outcome.NOT_APPLICABLE, OUTCOME_ORDER.index(outcome))
+    # What is not applicable is no result.
+    is_result = outcome is not Outcome.NOT_APPLICABLE
+    return status_of(judgement) in NEEDS_ATTENTION, is_result, OUTCOME_ORDER.index(outcome)
 
 
 def _code(judgement: Judgement) -> str:
@@ -142,10 +133,9 @@ def _title(judgement: Judgement) -> str:
 
 def shows_references(run: Run) -> bool:
     """Return whether references' columns are initially visible: if there is room, or they need attention."""
-    is_wide = len(run.targets) > _COLUMN_COUNT_MAX
-    return not is_wide or any(
-        status_of(each) in NEEDS_ATTENTION and each.target in run.references for each in run.judgements
-    )
+    of_references = (each for each in run.judgements if each.target in run.references)
+    is_narrow = len(run.targets) <= _COLUMN_COUNT_MAX
+    return is_narrow or any(status_of(each) in NEEDS_ATTENTION for each in of_references)
 
 
 Grid: TypeAlias = Sequence[tuple[str, Sequence[str]]]

@@ -97,9 +97,7 @@ def _part(found: re.Match[str]) -> SourcePart:
 def templates(package: str, *, escapes: bool = True) -> Environment:
     """Return the templates of a package, which refuse names that nobody gave.
 
-    Args:
-        package: a package with a folder `templates`.
-        escapes: whether values are escaped for HTML and XML; Markdown has its own escapes.
+    Values are escaped for HTML and XML; Markdown, which has its own escapes, goes without.
     """
     return Environment(
         loader=PackageLoader(package),
@@ -143,7 +141,7 @@ def first_difference_anchor(target: str) -> str:
 
 
 def _readable(target: str) -> str:
-    """Return a target's slug, or its name if that is safe; dots are harmless in names without slashes."""
+    # Dots are harmless in names without slashes.
     return target if not _UNSAFE.search(target) else slug(target)
 
 
@@ -281,9 +279,7 @@ _EXTERNAL: Final = "external:"
 def given_options(command: str, passed_on: Mapping[str, str] = _PASSED_ON) -> tuple[str, ...]:
     """Return the options of a run's command line that a repetition of one of its scenarios needs too.
 
-    Args:
-        command: the command line of the run.
-        passed_on: options of the run, with their names in the repetition.
+    `passed_on` has the run's options with their names in the repetition.
     """
     words = _words(command)
     given: list[str] = []
@@ -306,13 +302,9 @@ def _words(command: str) -> Sequence[str]:
 def comparison_line(
     specs: Sequence[str], *scenario_ids: str, against: str | None, given: Sequence[str]
 ) -> str:
-    """Return the command that compares targets with each other, or with one of them.
+    """Return the command that compares targets with each other, or with the one that `against` names.
 
-    Args:
-        specs: the specs of the targets.
-        scenario_ids: the scenarios; all if none is named.
-        against: the spec of the target that all others are compared with.
-        given: further options.
+    Without scenarios it compares all of them.
     """
     versions = [_in_short(spec) for spec in specs if _in_short(spec) != spec]
     further = [word for spec in specs if _in_short(spec) == spec for word in ("--target", spec)]
@@ -335,10 +327,8 @@ def stands_for_reference(spec: str, command: str) -> bool:
 
 def property_options(added: Iterable[Mapping[str, str]]) -> tuple[str, ...]:
     """Return the options that set brokers' properties; of two values of a property, the later one counts."""
-    properties = {name: value for each in added for name, value in each.items()}
-    return tuple(
-        word for name, value in sorted(properties.items()) for word in (_PROPERTY, f"{name}={value}")
-    )
+    values = sorted({name: value for each in added for name, value in each.items()}.items())
+    return tuple(word for name, value in values for word in (_PROPERTY, f"{name}={value}"))
 
 
 def repetition(
@@ -362,9 +352,7 @@ def repetition(
     given = (*given_options(command), *property_options(added))
     if against is not None:
         return comparison_line([each.spec for each in targets], scenario_id, against=against, given=given)
-    specs = tuple(
-        word for spec in dict.fromkeys(each.spec for each in targets) for word in ("--target", spec)
-    )
+    specs = [word for spec in dict.fromkeys(each.spec for each in targets) for word in ("--target", spec)]
     first = targets[0]
     if len(targets) == 1 and first.oracle is not None and first.profile not in first.spec:
         given = ("--profile", first.profile, *given)
@@ -407,12 +395,9 @@ def entry_text(judgement: Judgement, targets: Sequence[str], library: str | None
 
 
 def entry_values(judgement: Judgement, targets: Sequence[str], library: str | None) -> dict[str, object]:
-    """Return the values of an entry that makes a result expected.
+    """Return the values of an entry that makes a result expected on targets that patterns name.
 
-    Args:
-        judgement: the result.
-        targets: patterns of the targets that have it.
-        library: the library of a client script; None for a scenario.
+    Only the result of a client script has a library.
     """
     values: dict[str, object] = {"scenario": judgement.scenario_id, "targets": list(targets)}
     if library is not None:
@@ -455,21 +440,15 @@ def assumptions(judgement: Judgement) -> str:
 
 def not_compared(judgements: Iterable[Judgement]) -> Sequence[str]:
     """Return the scenarios in which a reference departs from the script, so that nobody is compared."""
-    found = (
-        each.scenario_id
-        for each in judgements
-        if each.outcome == Outcome.HARNESS_ERROR and is_reference(each.target)
-    )
-    return sorted(set(found))
-
-
-_ADJECTIVES: Final = (ResultStatus.INDETERMINATE, ResultStatus.FLAKY)
+    errors = [each for each in judgements if each.outcome == Outcome.HARNESS_ERROR]
+    return sorted({each.scenario_id for each in errors if is_reference(each.target)})
 
 
 def headline(counts: dict[ResultStatus, int]) -> str:
     """Return one sentence that summarises a run."""
+    adjectives = (ResultStatus.INDETERMINATE, ResultStatus.FLAKY)
     parts = [
-        counted(counts[kind], f"{kind.value} result" if kind in _ADJECTIVES else kind.value)
+        counted(counts[kind], f"{kind.value} result" if kind in adjectives else kind.value)
         for kind in NEEDS_ATTENTION
         if counts.get(kind)
     ]

@@ -46,7 +46,7 @@ class Line:
     what: str
     """The first difference or the reason, if this run has one."""
     cause: str | None
-    """The cause of the first difference, if this run has one."""
+    """That of the first difference, if this run has one."""
 
     @property
     def weight(self) -> str:
@@ -97,14 +97,21 @@ _UNCHANGED: Final = Comparison(title="Since the runs before", href="", sections=
 class Regression:
     """All comparisons that a page shows."""
 
-    comparisons: tuple[Comparison, ...]
-    has_trend: bool
-    """Whether there is any earlier run."""
-    changed_count: int
-    """How many results changed: the most of any comparison."""
-    has_baseline: bool
+    baselines: tuple[Comparison, ...]
+    since: tuple[Comparison, ...]
+    """Those with earlier runs of its targets, if there is any earlier run."""
     gated: Decision | None
     """The gate's decision on the run, if there is one."""
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """All comparisons."""
+        return (*self.baselines, *self.since)
+
+    @property
+    def changed_count(self) -> int:
+        """How many results changed: the most of any comparison."""
+        return max((each.count for each in self.comparisons), default=0)
 
     @property
     def letters(self) -> tuple[tuple[str, str], ...]:
@@ -121,24 +128,16 @@ class Regression:
         """
         decision = read_decision(run.directory)
         reported = {(each.target, each.scenario_id): _reported(run, each) for each in run.results}
-        baselines = tuple(_against_baselines(run.directory, decision, reported))
-        has_trend = len(history.runs) > 1
         since: Sequence[Comparison] = ()
-        if has_trend:
+        if len(history.runs) > 1:
             deltas = read_rows(trend_dir, "run_deltas", RunDelta)
             mine = [each for each in deltas if each.run_id == run.header.run_id]
             since = _by_prior(mine, history, reported) or (_UNCHANGED,)
-        return cls(
-            comparisons=(*baselines, *since),
-            has_trend=has_trend,
-            has_baseline=bool(baselines),
-            gated=decision,
-            changed_count=max((each.count for each in (*baselines, *since)), default=0),
-        )
+        baselines = _against_baselines(run.directory, decision, reported)
+        return cls(baselines=tuple(baselines), since=tuple(since), gated=decision)
 
 
 def _by_prior(deltas: Iterable[RunDelta], history: History, reported: _Reported) -> Sequence[Comparison]:
-    """Return a run's changes, with one comparison for each previous run of its targets."""
     hrefs = {run.run_id: run.href for run in history.runs}
     priors: dict[str, list[RunDelta]] = defaultdict(list)
     for each in deltas:
@@ -175,7 +174,6 @@ def _sections(results: Iterable[BaselineResult | RunDelta], reported: _Reported)
 
 
 def _against_baselines(folder: Path, decision: Decision | None, reported: _Reported) -> Iterator[Comparison]:
-    """Yield the comparisons of a run with the gate's baseline, and with the baseline of its judgements."""
     of_gate = decision.baseline if decision else None
     of_run = kept_baseline(folder)
     if of_run is not None and of_gate is not None and of_run.run_id == of_gate.run_id:

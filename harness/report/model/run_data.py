@@ -72,10 +72,8 @@ class TargetSummary(TraceHeader):
 
 def applicable_count(summary: TargetSummary) -> int:
     """Return how many scenarios were applicable to a target and did not end in a harness error."""
-    return sum(summary.counts[each] for each in Outcome if each not in _NOT_RUN)
-
-
-_NOT_RUN: Final = (Outcome.NOT_APPLICABLE, Outcome.HARNESS_ERROR)
+    left_out = (Outcome.NOT_APPLICABLE, Outcome.HARNESS_ERROR)
+    return sum(summary.counts[each] for each in Outcome if each not in left_out)
 
 
 def summary_of(header: TraceHeader, judgements: Iterable[Judgement], drive_ms: float | None) -> TargetSummary:
@@ -142,14 +140,12 @@ class StepTable:
 
     @cached_property
     def _oracles(self) -> Mapping[str, str | None]:
-        """The oracles of the targets."""
         return {name: self._folder.read_headers(name)[0].oracle for name in self._folder.targets()}
 
     def ruling(self, target: str, scenario_id: str) -> Sequence[Event]:
         """Return a scenario's events of the attempt that its result is from."""
-        number = self._attempts.get((target, scenario_id), 1)
-        name = target if number == 1 else attempt_name(target, number)
-        return self._first(name, scenario_id)
+        number = self._attempts.get((target, scenario_id))
+        return self._first(attempt_name(target, number) if number else target, scenario_id)
 
     def _first(self, trace: str, scenario_id: str) -> Sequence[Event]:
         self.read_all()
@@ -381,7 +377,6 @@ def _references(summaries: Iterable[TargetSummary]) -> frozenset[str]:
 
 
 def _by_place(found: Iterable[PlacedT]) -> dict[tuple[str, str], tuple[PlacedT, ...]]:
-    """Group differences or attempts by target and scenario id."""
     places: dict[tuple[str, str], list[PlacedT]] = defaultdict(list)
     for each in found:
         places[each.target, each.scenario_id].append(each)

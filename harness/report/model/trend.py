@@ -226,7 +226,6 @@ class Trend:
         """
         if not has_table(trend_dir, "run_totals"):
             return cls()
-        flakes = filter(is_flaky, read_rows(trend_dir, "flake_rates", FlakeRate))
         return cls(
             runs=_runs(read_rows(trend_dir, "run_totals", RunTotal), history),
             causes=sorted(
@@ -234,13 +233,8 @@ class Trend:
                 key=lambda each: (each.runs_since, each.age, -each.finding_count, each.cause),
             ),
             flakes=sorted(
-                flakes,
-                key=lambda each: (
-                    -(each.flake_rate or 0.0),
-                    -each.flaky_count,
-                    each.scenario_id,
-                    each.target,
-                ),
+                filter(is_flaky, read_rows(trend_dir, "flake_rates", FlakeRate)),
+                key=lambda it: (-(it.flake_rate or 0.0), -it.flaky_count, it.scenario_id, it.target),
             ),
             changed_versions=read_rows(trend_dir, "first_changed_versions", FirstChangedVersion),
             slowest=sorted(

@@ -1,6 +1,6 @@
 """The site of a run: what its record says, and what Spark counted over many runs."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -15,36 +15,14 @@ from harness.report.model.comparison import Comparison
 from harness.report.model.conversation import conversation_data, target_sections
 from harness.report.model.coverage import heat_tables, run_coverage
 from harness.report.model.gate_data import read_decision
-from harness.report.model.matrix import (
-    area_grid,
-    laid_out,
-    neighbours,
-    reason_grid,
-    shows_references,
-    titles,
-)
+from harness.report.model.matrix import area_grid, laid_out, neighbours, reason_grid, shows_references, titles
 from harness.report.model.phrases import headline
 from harness.report.model.regression import Regression
 from harness.report.model.run_data import Run, client_columns, error_code_counts
 from harness.report.model.trend import TREND_FOLDER, History, Trend, flake_words, has_table
-from harness.report.site.pages import (
-    INDEX,
-    NAVIGATION,
-    STATIC,
-    Site,
-    banner,
-    has_results,
-    navigation_of,
-)
+from harness.report.site.pages import INDEX, NAVIGATION, STATIC, Site, banner, has_results, navigation_of
 from harness.results.client_results import NOT_COMPARED, ClientResult, ClientsRun
-from harness.results.status import (
-    NEEDS_ATTENTION,
-    ExitCode,
-    exit_code,
-    mark,
-    status_of,
-    worst,
-)
+from harness.results.status import NEEDS_ATTENTION, ExitCode, exit_code, mark, status_of, worst
 from harness.results.stored_data import is_clients_folder
 from harness.spark.master import LOCAL_MASTER, why_no_spark
 from harness.trace.canonical import Json
@@ -148,12 +126,12 @@ def _missing(run: Run) -> Mapping[str, str | None] | None:
 
 def _beside(site: Site, history: History, comparisons: Sequence[Comparison]) -> Json:
     """Return what views of scenarios show of many runs: results, flakiness, and changes between versions."""
-    results: dict[str, dict[str, str]] = {}
+    results: dict[str, dict[str, str]] = defaultdict(dict)
     for (target, scenario_id), codes in history.results.items():
-        results.setdefault(target, {})[scenario_id] = codes
-    flakes: dict[str, dict[str, str]] = {}
+        results[target][scenario_id] = codes
+    flakes: dict[str, dict[str, str]] = defaultdict(dict)
     for (target, scenario_id), rate in history.flakes.items():
-        flakes.setdefault(target, {})[scenario_id] = flake_words(rate)
+        flakes[target][scenario_id] = flake_words(rate)
     return {
         "sentence": how_much(comparisons),
         "runs": [asdict(each) for each in history.runs],
@@ -167,7 +145,6 @@ def _beside(site: Site, history: History, comparisons: Sequence[Comparison]) -> 
 
 
 def _scenarios(run: Run, site: Site) -> None:
-    """Write a document for each scenario, with its conversations."""
     beside, clauses = neighbours(run), run.clauses
     for scenario_id, members in groupby(run.judgements, key=lambda each: each.scenario_id):
         judgements = tuple(members)
@@ -198,19 +175,10 @@ def _static(run: Run, site: Site) -> None:
     groups = cause_groups(run)
     heads, others = [each.first for each in groups], [one for each in groups for one in each.others]
     found = [each for each in dict.fromkeys((*heads, *others)) if not isinstance(each, ClientResult)]
-    sections = [
-        section
-        for each in found[:_STATIC_COUNT_MAX]
-        for section in target_sections(run, each.scenario_id, [each])
-    ]
-    site.page(
-        STATIC,
-        "static.html.j2",
-        headline=verdict_line(run),
-        run=run,
-        sections=sections,
-        count=len(found),
-    )
+    shown = found[:_STATIC_COUNT_MAX]
+    sections = [section for each in shown for section in target_sections(run, each.scenario_id, [each])]
+    values = {"headline": verdict_line(run), "run": run, "sections": sections, "count": len(found)}
+    site.page(STATIC, "static.html.j2", **values)
 
 
 def _index(run: Run) -> dict[str, object]:

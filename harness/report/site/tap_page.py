@@ -58,7 +58,6 @@ def tap_site(folder: RunFolder) -> Path:
 def _target(
     folder: RunFolder, name: str, violations: Iterable[Violation], site: Site
 ) -> Mapping[str, object]:
-    """Return what a tap recorded of one target, for the template."""
     events = read_events(folder.events(name))
     broken = {(each.scenario_id, each.sequence) for each in violations if each.target == name}
     by_connection: dict[tuple[str, str], list[Event]] = defaultdict(list)
