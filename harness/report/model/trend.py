@@ -114,7 +114,7 @@ class History:
     results: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """By target and scenario id: one code for each run."""
     flakes: Mapping[tuple[str, str], FlakeRate] = field(default_factory=dict)
-    """By target and scenario id, for results that ever changed by themselves."""
+    """By target and scenario id, for results that ever changed by themselves, in a run or between two."""
 
     @classmethod
     def load(cls, trend_dir: Path, site: Path) -> Self:
@@ -134,7 +134,11 @@ class History:
                 for run_id in in_turn
             ),
             results=_results(trend_dir, in_turn),
-            flakes={(each.target, each.scenario_id): each for each in flakes if is_flaky(each)},
+            flakes={
+                (each.target, each.scenario_id): each
+                for each in flakes
+                if each.flip_count or each.flaky_count
+            },
         )
 
 
@@ -143,11 +147,6 @@ def flake_words(rate: FlakeRate) -> str:
     flips = f"{rate.flip_count} of {rate.pair_count} neighbouring runs differ though nothing was changed"
     again = f"did not show again in {rate.flaky_count} of {rate.run_count} runs"
     return "; ".join((*([flips] if rate.flip_count else []), *([again] if rate.flaky_count else [])))
-
-
-def is_flaky(rate: FlakeRate) -> bool:
-    """Return whether a result ever changed by itself, within a run or from one run to the next."""
-    return bool(rate.flip_count or rate.flaky_count)
 
 
 def site_beside(site: Path, run_id: str) -> str:
@@ -233,7 +232,7 @@ class Trend:
                 key=lambda each: (each.runs_since, each.age, -each.finding_count, each.cause),
             ),
             flakes=sorted(
-                filter(is_flaky, read_rows(trend_dir, "flake_rates", FlakeRate)),
+                history.flakes.values(),
                 key=lambda it: (-(it.flake_rate or 0.0), -it.flaky_count, it.scenario_id, it.target),
             ),
             changed_versions=read_rows(trend_dir, "first_changed_versions", FirstChangedVersion),
