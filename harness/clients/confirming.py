@@ -55,7 +55,7 @@ def _weighed(judgement: ClientResult, attempts: Sequence[ClientResult]) -> Clien
     if not attempts:
         return judgement
     missing = "the target was lost" if len(attempts) == 1 else None
-    weighed = weigh(Repeated(attempts=tuple(Judged(judgement=each) for each in attempts), missing=missing))
-    ruling = weighed.judged.judgement
-    assert isinstance(ruling, ClientResult), "it is one of the attempts"
-    return replace(ruling, run_id=judgement.run_id, attempts=weighed.attempts)
+    judged = tuple(Judged(judgement=each) for each in attempts)
+    ruling, reported = weigh(Repeated(attempts=judged, missing=missing))
+    assert isinstance(ruling.judgement, ClientResult), "it is one of the attempts"
+    return replace(ruling.judgement, run_id=judgement.run_id, attempts=reported)

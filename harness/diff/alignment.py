@@ -9,7 +9,6 @@ kind.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final, TypeAlias
 
 from harness.scenario.script import Receive, Repeat, SeeClosed, StayParked, Step
@@ -112,19 +111,16 @@ def _by_step(events: Sequence[Event]) -> Mapping[int, Sequence[Event]]:
 
 
 def _keyed(events: Sequence[Event]) -> dict[_Key, Event]:
-    compared = [one for one, following in pairwise((*events, None)) if one and not _is_polled(one, following)]
     counts: Counter[str] = Counter()
     keyed: dict[_Key, Event] = {}
-    for event in compared:
+    for event, following in zip(events, (*events[1:], None), strict=False):
+        asks = event.kind == EventKind.REQUEST and following and following.kind == EventKind.POLL
+        if asks or event.kind == EventKind.POLL:
+            continue
         kind = _kind(event)
         keyed[kind, counts[kind], event.actor, event.connection] = event
         counts[kind] += 1
     return keyed
-
-
-def _is_polled(event: Event, following: Event | None) -> bool:
-    asks = event.kind == EventKind.REQUEST and following is not None and following.kind == EventKind.POLL
-    return asks or event.kind == EventKind.POLL
 
 
 def _kind(event: Event) -> str:

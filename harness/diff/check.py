@@ -89,13 +89,13 @@ def set_against(
         weigh(repeated.expected_as(tuple(islice(expected, len(repeated.attempts)))), confirmed)
         for repeated in judged
     ]
-    compared = compared_with([each.judged.judgement for each in weighed], precedents.baseline)
+    compared, removed = compared_with([judged.judgement for judged, _ in weighed], precedents.baseline)
     return CheckedRun(
-        judgements=compared.judgements,
-        differences=tuple(difference for each in weighed for difference in each.judged.differences),
+        judgements=compared,
+        differences=tuple(difference for judged, _ in weighed for difference in judged.differences),
         stale_entries=applied.stale_entries,
-        removed=compared.removed,
-        attempts=tuple(attempt for each in weighed for attempt in each.attempts),
+        removed=removed,
+        attempts=tuple(attempt for _, attempts in weighed for attempt in attempts),
     )
 
 
@@ -110,21 +110,16 @@ def _as_measure(repeated: Repeated, infos: Mapping[str, TargetInfo]) -> Repeated
     """Return the attempts of a reference that others are compared with, its departures as harness errors."""
     target = repeated.first.judgement.target
     is_measure = is_reference(target) and any(info.oracle == target for info in infos.values())
-    if not is_measure or all(one.judgement.outcome != Outcome.DIVERGES for one in repeated.attempts):
-        return repeated
     departs = "nobody is compared here, since the reference departs from the script: "
-    return repeated.expected_as(
-        [
-            replace(
-                one.judgement,
-                outcome=Outcome.HARNESS_ERROR.value,
-                reason=f"{departs}{one.judgement.reason}",
-                observed=f"{departs}{one.judgement.observed}",
-            )
-            if one.judgement.outcome == Outcome.DIVERGES
-            else one.judgement
-            for one in repeated.attempts
-        ]
+
+    def ruled(one: Judgement) -> Judgement:
+        if one.outcome != Outcome.DIVERGES:
+            return one
+        reason, observed = f"{departs}{one.reason}", f"{departs}{one.observed}"
+        return replace(one, outcome=Outcome.HARNESS_ERROR.value, reason=reason, observed=observed)
+
+    return (
+        repeated.expected_as([ruled(one.judgement) for one in repeated.attempts]) if is_measure else repeated
     )
 
 
@@ -145,14 +140,14 @@ def stored_against(stored: CheckedRun, infos: Mapping[str, TargetInfo], preceden
     attempts = [_as_judgement(each, of[each.target, each.scenario_id]) for each in stored.attempts]
     applied = apply_expectations((*of.values(), *attempts), infos, precedents.entries, precedents.today)
     count = len(headings)
-    compared = compared_with(applied.judgements[:count], precedents.baseline)
+    compared, removed = compared_with(applied.judgements[:count], precedents.baseline)
     expected = zip(stored.attempts, applied.judgements[count:], strict=True)
     return replace(
         stored,
-        judgements=compared.judgements,
+        judgements=compared,
         differences=tuple(difference for _, found in headings for difference in found),
         stale_entries=applied.stale_entries,
-        removed=compared.removed,
+        removed=removed,
         attempts=tuple(
             replace(each, expectation=one.expectation) if each.was_run else each for each, one in expected
         ),
@@ -171,11 +166,7 @@ def _as_judgement(attempt: Attempt, judgement: Judgement) -> Judgement:
 
 
 def with_attempt(
-    repeated: Repeated,
-    script: Script,
-    info: TargetInfo,
-    events: Sequence[Event],
-    oracle: TargetTrace | None,
+    repeated: Repeated, script: Script, info: TargetInfo, events: Sequence[Event], oracle: TargetTrace | None
 ) -> Repeated:
     """Return a scenario's attempts with one more, judged like the others."""
     judged = judge(script, info, events, _events_of(script, oracle))

@@ -66,10 +66,7 @@ def _seen(step: Step, event: Event, resolution: TraceResolution) -> Iterator[Dif
             yield from _response_seen(step, event, resolution)
         case EventKind.MALFORMED:
             yield _noted(
-                event,
-                DifferenceClass.ENCODING,
-                "a response of that API and version",
-                kind_words(event.kind),
+                event, DifferenceClass.ENCODING, "a response of that API and version", kind_words(event.kind)
             )
         case EventKind.UNSOLICITED:
             yield _noted(event, DifferenceClass.ENCODING, "answers to what was asked", "an answer to nothing")
@@ -236,9 +233,8 @@ def _kind_class(kind: str, oracle_kind: str) -> DifferenceClass:
     if kind == EventKind.MALFORMED:
         return DifferenceClass.ENCODING
     waited_in_vain = oracle_kind in (EventKind.SILENCE, EventKind.NO_ANSWER)
-    if kind == EventKind.RESPONSE and waited_in_vain:
-        return DifferenceClass.ORDERING
-    return DifferenceClass.LIVENESS
+    is_early = kind == EventKind.RESPONSE and waited_in_vain
+    return DifferenceClass.ORDERING if is_early else DifferenceClass.LIVENESS
 
 
 def _has_nothing(value: Leaf) -> bool:
@@ -301,13 +297,9 @@ def differences(
 ) -> tuple[Difference, ...]:
     """Return a target's differences, the gravest first and the others in the order of steps.
 
-    Args:
-        script: the script of both conversations.
-        events: the target's; each names its run, target and scenario.
-        oracle_events: the reference's, or None to compare with the script only.
-        departures: the cache of differences from scripts, where several targets share a reference.
-        forgives_faults: whether another answer than an internal error of Kafka is lenient, and another choice
-            than that of Kafka's maps: nobody copies them.
+    Without the reference's events only the script is compared with. If it forgives faults, another answer
+    than an internal error of Kafka is lenient, and another choice than that of Kafka's maps: nobody copies
+    them.
     """
     if not events:
         return ()

@@ -134,13 +134,12 @@ class Entry(BaseModel):
         return (
             matches_scenario(self.scenario, scenario_id)
             and any(matches_target(pattern, info) for pattern in self.targets)
-            and self._concerns_library(info.library)
+            and (
+                self.libraries is None
+                if info.library is None
+                else any(fnmatchcase(info.library, pattern) for pattern in self.libraries or ())
+            )
         )
-
-    def _concerns_library(self, library: str | None) -> bool:
-        if self.libraries is None or library is None:
-            return self.libraries is None and library is None
-        return any(fnmatchcase(library, pattern) for pattern in self.libraries)
 
     @property
     def causes(self) -> tuple[str, ...]:
@@ -312,21 +311,14 @@ def _with_expectation(
     if not explanation:
         awaited = [one for one in concerned if one.entry.cause is None and not one.entry.may_stay_away(today)]
         return _not_foreseen(judgement, awaited) if awaited else _without_entry(judgement)
+    entry, expectation = explanation[0].entry, Expectation.EXPECTED
+    reason = f"{entry.reason} [{judgement.reason}]"
     for one in explanation:
         if one.entry.has_expired(today):
-            return replace(
-                judgement,
-                expectation=Expectation.STALE.value,
-                reason=f"{judgement.reason}; {one.source} expired on {one.entry.expires}",
-                link=one.entry.link,
-            )
-    entry = explanation[0].entry
-    return replace(
-        judgement,
-        expectation=Expectation.EXPECTED.value,
-        reason=f"{entry.reason} [{judgement.reason}]",
-        link=entry.link,
-    )
+            entry, expectation = one.entry, Expectation.STALE
+            reason = f"{judgement.reason}; {one.source} expired on {entry.expires}"
+            break
+    return replace(judgement, expectation=expectation.value, reason=reason, link=entry.link)
 
 
 def _explanation(
@@ -346,32 +338,23 @@ def _explanation(
 
 
 def _without_entry(judgement: JudgementT) -> JudgementT:
-    is_quiet = judgement.outcome in GOOD
-    return replace(
-        judgement, expectation=(Expectation.EXPECTED if is_quiet else Expectation.UNEXPECTED).value
-    )
+    expectation = Expectation.EXPECTED if judgement.outcome in GOOD else Expectation.UNEXPECTED
+    return replace(judgement, expectation=expectation.value)
 
 
 def _not_foreseen(judgement: JudgementT, concerned: Sequence[SourcedEntry]) -> JudgementT:
     """Judge a scenario that an entry covers, but whose difference is another one or no longer occurs."""
     sources = ", ".join(one.source for one in concerned)
+    expectation, reason, link = Expectation.UNEXPECTED, f"not what {sources} foresaw", judgement.link
     if judgement.outcome in GOOD:
-        return replace(
-            judgement,
-            expectation=Expectation.STALE.value,
-            reason=f"{judgement.reason}; {sources} foresaw a difference that does not show: remove the entry",
-            link=concerned[0].entry.link,
-        )
-    return replace(
-        judgement,
-        expectation=Expectation.UNEXPECTED.value,
-        reason=f"{judgement.reason}; not what {sources} foresaw",
-    )
+        expectation, link = Expectation.STALE, concerned[0].entry.link
+        reason = f"{sources} foresaw a difference that does not show: remove the entry"
+    reason = f"{judgement.reason}; {reason}"
+    return replace(judgement, expectation=expectation.value, reason=reason, link=link)
 
 
 def _stale(one: SourcedEntry, today: date) -> StaleEntry:
-    entry = one.entry
-    expired = entry.has_expired(today)
+    entry, expired = one.entry, one.entry.has_expired(today)
     why = f"expired on {entry.expires}" if expired else f"no {entry.outcome!r} was seen as it says"
     return StaleEntry(source=one.source, scenario=entry.scenario, why=why)
 
@@ -442,11 +425,8 @@ def _entries(path: Path, tables: list[object]) -> tuple[SourcedEntry, ...]:
         entries.append(SourcedEntry(entry=entry, path=path, index=number - 1, covered=ids))
         twins = sorted(causes.intersection(entry.causes))
         if twins or (entry.causes and not any(ids.values())):
-            wrong = (
-                f"{twins[0]!r} is of another entry too"
-                if twins
-                else f"has no scenarios in {covered_file(path).name}"
-            )
+            lacking = f"has no scenarios in {covered_file(path).name}"
+            wrong = f"{twins[0]!r} is of another entry too" if twins else lacking
             faults.append(
                 f"{path}, entry {number}, field 'cause': {wrong}; remove the entry, and let "
                 "`kafka-conformance expect update` write it"

@@ -74,14 +74,9 @@ def judge(
     oracle_events: Sequence[Event] | None,
     departures: Departures | None = None,
 ) -> Judged:
-    """Judge one scenario for one target.
+    """Judge one scenario for one target from its events, in sequence; none at all is a harness error.
 
-    Args:
-        script: the script of the conversation.
-        info: the target.
-        events: the target's recorded events, in sequence; none at all is a harness error.
-        oracle_events: the reference's recorded events, where `info.oracle` names one.
-        departures: the cache of differences from scripts, where the same reference is used again.
+    The reference's events are there where `info.oracle` names one.
     """
     try:
         ruling = _rule(script, info, events, oracle_events, departures or Departures())
@@ -108,24 +103,18 @@ def _rule(
     if refused is not None:
         return refused
     kept, broke_off = _until_break(script, events)
-    doubt = (
-        None if info.oracle is None else _doubt_about_oracle(script, info.oracle, oracle_events, departures)
-    )
-    measure = None if info.oracle is None or doubt else oracle_events
+    named = info.oracle
+    doubt = None if named is None else _doubt_about_oracle(script, named, oracle_events, departures)
+    measure = None if named is None or doubt else oracle_events
     found = differences(script, kept, measure, departures, forgives_faults=info.spec.startswith(EXTERNAL))
     finding = found[0] if found else None
     if finding is not None and not finding.is_lenient:
         claim = CLAIM_IS_TRUE if is_claim_true(found) else ""
         reason = f"{_reason(script, kept, finding, oracle_events)}{claim}"
-        return _Ruling(
-            outcome=Outcome.DIVERGES,
-            reason=reason,
-            differences=found,
-            starvations=_starvations(script, kept, found),
-        )
-    open_questions = [question for question in (broke_off, doubt) if question]
-    if open_questions:
-        reason = "; ".join(open_questions)
+        starvations = _starvations(script, kept, found)
+        return _Ruling(outcome=Outcome.DIVERGES, reason=reason, differences=found, starvations=starvations)
+    if broke_off or doubt:
+        reason = "; ".join(filter(None, (broke_off, doubt)))
         return _Ruling(outcome=Outcome.INDETERMINATE, reason=reason, differences=found)
     if finding is not None:
         reason = f"{_reason(script, kept, finding)}; no client should take notice"
@@ -152,8 +141,7 @@ def _refused(events: Sequence[Event]) -> _Ruling | None:
         (EventKind.HARNESS_ERROR, Outcome.HARNESS_ERROR),
         (EventKind.NOT_APPLICABLE, Outcome.NOT_APPLICABLE),
     ):
-        event = _first(events, kind)
-        if event is not None:
+        if (event := _first(events, kind)) is not None:
             return _Ruling(outcome=outcome, reason=event.note or kind.value)
     moved = next((each.note for each in events if (each.note or "").startswith(LEADERS_MOVED)), None)
     return None if moved is None else _Ruling(outcome=Outcome.INDETERMINATE, reason=moved)
@@ -196,23 +184,19 @@ def _doubt_about_oracle(
     if not events:
         return f"{oracle} has no trace to compare with"
     for kind in (EventKind.HARNESS_ERROR, EventKind.ABANDONED):
-        event = _first(events, kind)
-        if event is not None:
+        if (event := _first(events, kind)) is not None:
             return f"nothing to compare with: {oracle}, {kind.value}: {event.note}"
     _, broke_off = _until_break(script, events)
     if broke_off is not None:
         return f"nothing to compare with: {oracle}: {broke_off}"
     astray = next((one for one in differences(script, events, None, departures) if not one.is_lenient), None)
-    if astray is not None:
-        return f"nothing to compare with: {oracle} departs from the script: {_reason(script, events, astray)}"
-    return None
+    if astray is None:
+        return None
+    return f"nothing to compare with: {oracle} departs from the script: {_reason(script, events, astray)}"
 
 
 def _reason(
-    script: Script,
-    events: Sequence[Event],
-    finding: Difference,
-    oracle_events: Sequence[Event] | None = None,
+    script: Script, events: Sequence[Event], finding: Difference, oracle_events: Sequence[Event] | None = None
 ) -> str:
     """Describe a finding in one sentence: where it is, what came and what was expected."""
     whose = "expected" if finding.against == Against.EXPECTATION else "the reference gives"

@@ -69,13 +69,9 @@ class _Fields(Table):
     values: frozenset[str] | None = None
 
 
-class _Unread(Table):
-    unread: tuple[_Fields, ...]
-
-
 UNREAD: Final = tuple(
     UnreadField(api=api, field=field, when=when, evidence=row.evidence, values=row.values)
-    for row in read_table("harness.diff", "unread_fields.toml", _Unread).unread
+    for row in read_table("harness.diff", "unread_fields.toml", dict[str, tuple[_Fields, ...]])["unread"]
     for api in row.apis
     for field in row.fields
     for when in row.when

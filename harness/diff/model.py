@@ -149,15 +149,6 @@ GOOD: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT, Outcome.NOT_APPLICAB
 """Outcomes that need no attention."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
-    """Judgements with their deltas."""
-
-    judgements: tuple[Judgement, ...]
-    removed: tuple[Judgement, ...]
-    """The baseline's judgements that this run lacks, of this run's targets."""
-
-
 @lru_cache(maxsize=1 << 12)
 def wherever_shown(cause: str) -> str:
     """Return a cause as others are known beside it: that of a group's state or counter without its API.
@@ -170,14 +161,18 @@ def wherever_shown(cause: str) -> str:
     return cause if stated is None else stated["state"]
 
 
-def compared_with(judgements: Sequence[Judgement], baseline: Sequence[Judgement] | None) -> Compared:
+def compared_with(
+    judgements: Sequence[Judgement], baseline: Sequence[Judgement] | None
+) -> tuple[tuple[Judgement, ...], tuple[Judgement, ...]]:
     """Set the delta of every judgement, from the baseline's judgement of the same scenario and target.
+
+    The baseline's judgements of the same targets that are missing now come second.
 
     Of a result that diverges as before, which cause heads it is a matter of chance where the target's answers
     vary. It has changed if it has a cause that its target never had, or none that it had itself.
     """
     if baseline is None:
-        return Compared(judgements=tuple(judgements), removed=())
+        return tuple(judgements), ()
     before = {(one.scenario_id, one.target): one for one in baseline}
     judged = {(one.scenario_id, one.target) for one in judgements}
     targets = {one.target for one in judgements}
@@ -194,13 +189,10 @@ def compared_with(judgements: Sequence[Judgement], baseline: Sequence[Judgement]
         is_as_known = own <= known[one.target] and not own.isdisjoint(_causes([earlier]))
         return Delta.SAME if since is Delta.CHANGED_SIGNATURE and is_as_known else since
 
-    return Compared(
-        judgements=tuple(replace(one, delta=found(one).value) for one in judgements),
-        removed=tuple(
-            replace(one, delta=Delta.REMOVED.value)
-            for key, one in before.items()
-            if key not in judged and one.target in targets
-        ),
+    return tuple(replace(one, delta=found(one).value) for one in judgements), tuple(
+        replace(one, delta=Delta.REMOVED.value)
+        for key, one in before.items()
+        if key not in judged and one.target in targets
     )
 
 

@@ -10,7 +10,6 @@ One scenario is run again for all results of one cause. If a further attempt sho
 is calm, the cause is confirmed, and so are all results that it heads.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,12 +18,12 @@ from typing import Final, TypeAlias
 
 from harness.diff.judge import Judged
 from harness.diff.model import Attempt, Judgement
+from harness.diff.raw_difference import unindexed
 from harness.trace.events import LEADERS_MOVED
 from harness.verdict import STARVED, Confirmation, Expectation, Outcome
 
 NO_FURTHER_ATTEMPT: Final = "no further attempt: "
 """Prefix of the note of an attempt that was due but not made, which is its only event; the reason follows."""
-_INDEX: Final = re.compile(r"\[\d+\]")
 _OPEN: Final = (Outcome.DIVERGES, Outcome.INDETERMINATE)
 
 
@@ -51,15 +50,6 @@ class Repeated:
         """Return a copy with other judgements, one for each attempt."""
         reported = zip(self.attempts, judgements, strict=True)
         return replace(self, attempts=tuple(replace(one, judgement=judgement) for one, judgement in reported))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weighed:
-    """The result of a scenario with a target, and the attempts that it is based on."""
-
-    judged: Judged
-    attempts: tuple[Attempt, ...]
-    """Empty where the scenario was run once and no further attempt was due."""
 
 
 Confirmed: TypeAlias = Mapping[tuple[str, str], str]
@@ -114,19 +104,22 @@ def kind_of(judged: Judged) -> tuple[object, ...]:
     finding = next(iter(judged.differences), None)  # A client script has none.
     if judgement.outcome != Outcome.DIVERGES or finding is None:
         return (judgement.outcome, is_accusation(judgement))
-    field = None if finding.field is None else _INDEX.sub("[]", finding.field)
+    field = None if finding.field is None else unindexed(finding.field)
     return (judgement.outcome, finding.step, finding.api, finding.difference_class, field)
 
 
-def weigh(repeated: Repeated, confirmed: Confirmed = MappingProxyType({})) -> Weighed:
+def weigh(
+    repeated: Repeated, confirmed: Confirmed = MappingProxyType({})
+) -> tuple[Judged, tuple[Attempt, ...]]:
     """Combine the attempts, whose expectations have been set, into one result.
 
     An unexpected difference outweighs everything except a harness error; of two unexpected differences, the
-    more frequent one wins. An attempt that broke off is no evidence against one that did not.
+    more frequent one wins. An attempt that broke off is no evidence against one that did not. The records of
+    the attempts come second: none where the scenario was run once and no further attempt was due.
     """
     attempts = repeated.attempts
     if len(attempts) == 1 and repeated.missing is None:
-        return Weighed(judged=_with_cause_confirmed(repeated.first, confirmed), attempts=())
+        return _with_cause_confirmed(repeated.first, confirmed), ()
     kinds = [kind_of(each) for each in attempts]
     ruling = _ruling(attempts, kinds)
     shown = kinds.count(kinds[ruling])
@@ -139,9 +132,8 @@ def weigh(repeated: Repeated, confirmed: Confirmed = MappingProxyType({})) -> We
         attempt=ruling + 1,
     )
     judged = replace(attempts[ruling], judgement=_and(judgement, _on_attempts(judgement, repeated)))
-    judged = _with_cause_confirmed(judged, confirmed)
     shows = [kind == kinds[ruling] for kind in kinds]
-    return Weighed(judged=judged, attempts=_reported(repeated, shows))
+    return _with_cause_confirmed(judged, confirmed), _reported(repeated, shows)
 
 
 def _with_cause_confirmed(judged: Judged, confirmed: Confirmed) -> Judged:
@@ -190,13 +182,10 @@ def _gravity(judgement: Judgement, *, excused_only: bool) -> int:
     return 1 if judgement.expectation == Expectation.STALE else 2
 
 
-def _is_quiet(judged: Judged) -> bool:
-    """Return whether an attempt went as it should, or as an entry expected."""
-    return not is_accusation(judged.judgement) and judged.judgement.outcome != Outcome.HARNESS_ERROR
-
-
 def _has_conforming(attempts: Sequence[Judged]) -> bool:
-    return any(_is_quiet(each) for each in attempts)
+    """Return whether any attempt went as it should, or as an entry expected."""
+    judgements = (each.judgement for each in attempts)
+    return any(not is_accusation(one) and one.outcome != Outcome.HARNESS_ERROR for one in judgements)
 
 
 def _is_excused(judged: Judged) -> bool:

@@ -12,9 +12,9 @@ frames as a fast one.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from harness.diff.model import Difference
 from harness.diff.raw_difference import read_fields
@@ -39,6 +39,10 @@ _CONFIGURED: Final = re.compile(r"session\.timeout\.ms\D{1,40}?(\d+)")
 """A session timeout in a request that configures a group."""
 
 
+_Timers: TypeAlias = dict[tuple[str, str], tuple[float, float]]
+"""By actor and timer: when it began, and how long it runs, in milliseconds."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RanOut:
     """A timer that ran out while an answer was late."""
@@ -46,12 +50,6 @@ class RanOut:
     step: int
     """The step that awaited the answer."""
     words: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Timer:
-    begin_ms: float
-    limit_ms: float
 
 
 def is_late(event: Event) -> bool:
@@ -63,7 +61,7 @@ def timer_run_out(script: Script, events: Sequence[Event]) -> RanOut | None:
     """Return the first timer that ran out only because a conversation awaited a late answer."""
     if not any(map(is_late, events)):
         return None
-    timers: dict[tuple[str, str], _Timer] = {}
+    timers: _Timers = {}
     waits: list[tuple[float, float]] = []
     configured = [
         int(value) for name, value in script.broker_config.items() if name.endswith("session.timeout.ms")
@@ -75,29 +73,28 @@ def timer_run_out(script: Script, events: Sequence[Event]) -> RanOut | None:
             _start(timers, event, session_ms)
         elif is_late(event):
             waits.append((before_ms, event.at_ms))
-            for (actor, name), timer in timers.items():
-                ran_ms = event.at_ms - timer.begin_ms
-                waited_ms = sum(max(0.0, end - max(begin, timer.begin_ms)) for begin, end in waits)
-                if ran_ms - waited_ms < timer.limit_ms <= ran_ms:
-                    words = f"{actor}'s {name} of {timer.limit_ms / 1000:g} s"
+            for (actor, name), (begin_ms, limit_ms) in timers.items():
+                ran_ms = event.at_ms - begin_ms
+                waited_ms = sum(max(0.0, end - max(begin, begin_ms)) for begin, end in waits)
+                if ran_ms - waited_ms < limit_ms <= ran_ms:
+                    words = f"{actor}'s {name} of {limit_ms / 1000:g} s"
                     return RanOut(step=event.step, words=words)
         if event.kind != EventKind.STARVED:
             before_ms = event.at_ms
     return None
 
 
-def _start(timers: dict[tuple[str, str], _Timer], event: Event, session_ms: float) -> None:
+def _start(timers: _Timers, event: Event, session_ms: float) -> None:
     assert event.actor is not None
     fields = read_fields(event.fields)
     limits = {words: fields[name] for name, words in _TIMERS.items() if name in fields}
     if event.api in _GROUP_HEARTBEATS:
         limits["session"] = session_ms
-    running = timers.get((event.actor, "session"))
-    if running is not None:
-        limits.setdefault("session", running.limit_ms)
+    if (running := timers.get((event.actor, "session"))) is not None:
+        limits.setdefault("session", running[1])
     for words, limit_ms in limits.items():
         if isinstance(limit_ms, int | float) and limit_ms > 0:
-            timers[event.actor, words] = _Timer(begin_ms=event.at_ms, limit_ms=limit_ms)
+            timers[event.actor, words] = event.at_ms, limit_ms
 
 
 def without_consequences_of_waits(
@@ -117,35 +114,15 @@ _OF_A_SILENCE: Final = 0.5
 """A machine that takes a smaller share of a wait leaves enough of it for the answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StarvedStretch:
-    """A stretch of a conversation in which the machine kept somebody from running; on the session's clock."""
-
-    begin_ms: float
-    end_ms: float
-    figures: Starvation
-
-    def until(self, end_ms: float) -> Starvation:
-        """Return the figures, limited to what can have been before a time."""
-        overlap_ms = max(0.0, min(self.end_ms, end_ms) - self.begin_ms)
-        return replace(
-            self.figures,
-            starved_ms=min(self.figures.starved_ms, overlap_ms),
-            harness_ms=min(self.figures.harness_ms, overlap_ms),
-        )
-
-
-def starved_stretches(events: Iterable[Event]) -> tuple[StarvedStretch, ...]:
-    """Return the stretches that the witness recorded in a conversation, in the order of time."""
-    return tuple(
-        StarvedStretch(
-            begin_ms=event.at_ms - (event.elapsed_ms or 0.0),
-            end_ms=event.at_ms,
-            figures=from_json(Starvation, event.fields or "", where=f"event {event.sequence}"),
-        )
-        for event in events
-        if event.kind == EventKind.STARVED
-    )
+def _starved_until(events: Iterable[Event], end_ms: float) -> Iterator[Starvation]:
+    """Yield what the witness recorded in a conversation, limited to what can have been before a time."""
+    for event in (each for each in events if each.kind == EventKind.STARVED):
+        figures = from_json(Starvation, event.fields or "", where=f"event {event.sequence}")
+        begin_ms = event.at_ms - (event.elapsed_ms or 0.0)
+        if begin_ms < end_ms:
+            most_ms = max(0.0, min(event.at_ms, end_ms) - begin_ms)
+            starved_ms, harness_ms = min(figures.starved_ms, most_ms), min(figures.harness_ms, most_ms)
+            yield replace(figures, starved_ms=starved_ms, harness_ms=harness_ms)
 
 
 def starved_before(script: Script, events: Sequence[Event], difference: Difference) -> str | None:
@@ -156,7 +133,7 @@ def starved_before(script: Script, events: Sequence[Event], difference: Differen
         return None
     at_step = [each for each in events if each.step == difference.step and each.kind != EventKind.STARVED]
     end_ms = max((each.at_ms for each in at_step), default=0.0)
-    parts = [each.until(end_ms) for each in starved_stretches(events) if each.begin_ms < end_ms]
+    parts = list(_starved_until(events, end_ms))
     starved_ms = sum(each.starved_ms for each in parts)
     if starved_ms < max(_CALM_MS, _least_ms(step, at_step, difference)):
         return None

@@ -13,23 +13,8 @@ from harness.scenario.bindings import Bindings
 from harness.scenario.errors import UnboundReferenceError
 from harness.scenario.matching import MISSING, Mismatch
 from harness.scenario.script import Repeat, Script, Send
-from harness.scenario.values import (
-    Containing,
-    GroupRef,
-    InAnyOrder,
-    OneOf,
-    Pattern,
-    TopicId,
-    parts,
-    phrase,
-)
-from harness.trace.canonical import (
-    Canonicaliser,
-    FieldValue,
-    member_prefixes,
-    sort_key,
-    sort_key_fields,
-)
+from harness.scenario.values import Containing, GroupRef, InAnyOrder, OneOf, Pattern, TopicId, parts, phrase
+from harness.trace.canonical import Canonicaliser, FieldValue, member_prefixes, sort_key, sort_key_fields
 from harness.trace.events import Event, EventKind
 
 
@@ -55,23 +40,19 @@ class TraceResolution:
         for event in events:
             if event.actor is None or event.api is None:
                 continue
-            if event.kind == EventKind.REQUEST:
-                fields = read_fields(event.fields)
-                self._canonicaliser.asked(actor=event.actor, api=event.api, fields=fields)
-            elif event.kind in (EventKind.RESPONSE, EventKind.POLL):
-                fields = read_fields(event.fields)
-                self._canonicaliser.observe(actor=event.actor, api=event.api, fields=fields)
+            if event.kind in (EventKind.REQUEST, EventKind.RESPONSE, EventKind.POLL):
+                is_asked, names = event.kind == EventKind.REQUEST, self._canonicaliser
+                note = names.asked if is_asked else names.observe
+                note(actor=event.actor, api=event.api, fields=read_fields(event.fields))
         self._canonicaliser.settle()
 
     def learn(self, event: Event) -> None:
         """Learn from a response or a poll; learning from the same event again has no effect."""
-        if event.kind not in (EventKind.RESPONSE, EventKind.POLL) or event.actor is None or event.api is None:
-            return
-        if event is self._learnt:
-            return
-        self._learnt = event
-        answered = read_fields(event.fields)
-        self._bindings.learn(step=event.step, actor=event.actor, api=event.api, fields=answered)
+        is_telling = event.kind in (EventKind.RESPONSE, EventKind.POLL) and event is not self._learnt
+        if is_telling and event.actor is not None and event.api is not None:
+            self._learnt = event
+            answered = read_fields(event.fields)
+            self._bindings.learn(step=event.step, actor=event.actor, api=event.api, fields=answered)
 
     def answered(self, event: Event) -> FieldValue:
         """Return a response's decoded fields, in canonical order where Kafka defines no order."""

@@ -1,10 +1,10 @@
 """Work in a process of its own, beside brokers that must not wait for it."""
 
 import asyncio
+import operator
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Final, Generic, TypeVar, cast
@@ -25,11 +25,7 @@ class Background(Generic[A, T]):
     """A function that is called in a process of its own, which keeps the function's state between calls."""
 
     def __init__(self, function: Callable[[A], T]) -> None:
-        """Prepare the process.
-
-        Args:
-            function: can be pickled, and so can its argument and its result.
-        """
+        """Prepare the process; the function, its argument and its result can be pickled."""
         context = get_context("spawn")
         self._ours, self._theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(self._theirs,), daemon=True)
@@ -89,16 +85,12 @@ async def in_background(function: Callable[[], T]) -> T:
         BackgroundError: the process was killed, or ended without a result.
         Exception: whatever the function raised.
     """
-    background = Background[None, T](partial(_without_argument, function))
+    background = Background[Callable[[], T], T](operator.call)
     try:
         await background.start()
-        return await background.call(None)
+        return await background.call(function)
     finally:
         await background.stop()
-
-
-def _without_argument(function: Callable[[], T], _argument: None) -> T:
-    return function()
 
 
 def _serve(calls: Connection) -> None:

@@ -23,20 +23,9 @@ from harness.diff.check import CheckedRun, TargetTrace, with_attempt
 from harness.diff.gravity import gravity
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
-from harness.diff.repeats import (
-    NO_FURTHER_ATTEMPT,
-    Repeated,
-    confirmed_causes,
-    is_accusation,
-    was_excused,
-)
+from harness.diff.repeats import NO_FURTHER_ATTEMPT, Repeated, confirmed_causes, is_accusation, was_excused
 from harness.diff.target_pattern import is_reference
-from harness.orchestration.judging import (
-    JudgedTargets,
-    as_driven,
-    read_first_attempts,
-    target_info,
-)
+from harness.orchestration.judging import JudgedTargets, as_driven, read_first_attempts, target_info
 from harness.orchestration.on_cluster import Cluster
 from harness.orchestration.packings import packings
 from harness.orchestration.plan import RunPlan
@@ -143,12 +132,8 @@ class Rerun:
 
         In the first round one scenario of every cause is run, all of a target together. After that they run
         alone, and a few at once on a broker that the run did not start: of each cause that was not shown
-        again, the next scenario, and in the end those that showed it once and once did not.
-
-        Args:
-            judged: all attempts so far.
-            checked: the results of these attempts.
-            time_s: how many seconds from now rounds after the first may take; the first takes of them.
+        again, the next scenario, and in the end those that showed it once and once did not. Rounds after the
+        first end so many seconds from now; the first takes of them.
 
         Returns:
             All attempts, including the further ones; and False if the run was interrupted.
@@ -169,7 +154,11 @@ class Rerun:
             is_whole, why = False, "interrupted"
         self._leave(_due(accused, accused), why)
         self._close()
-        return _with_attempts(judged, accused), is_whole
+        again = {(one.target.name, one.script.id): one.repeated for one in accused}
+        return {
+            name: [again.get((name, one.scenario_id), one) for one in of_target]
+            for name, of_target in judged.items()
+        }, is_whole
 
     async def _confirm_lane(
         self, lane: Sequence[Accused], accused: Sequence[Accused], until_s: float
@@ -229,9 +218,8 @@ class Rerun:
 
         def urgency(each: Judgement) -> tuple[bool, int, int, bool, float]:
             finding = findings.get((each.target, each.scenario_id))
-            grave, count = (
-                (0, 0) if finding is None else (gravity(finding), counts[finding.target, finding.cause])
-            )
+            grave = 0 if finding is None else gravity(finding)
+            count = 0 if finding is None else counts[finding.target, finding.cause]
             acts = acts_on_broker(scripts[each.scenario_id])
             return each.delta == Delta.SAME, grave, -count, acts, each.duration_ms
 
@@ -437,14 +425,12 @@ def _due(lane: Sequence[Accused], accused: Sequence[Accused]) -> Sequence[Accuse
     confirmed = confirmed_causes(each.repeated for each in accused)
     due: dict[tuple[str, str], Accused] = {}
     for each in lane:
-        is_done = each.key in confirmed or each.try_count >= _most(each) or was_excused(each.repeated)
+        is_starved = all(one.starved for one in each.repeated.attempts)
+        is_tried = each.try_count >= (STARVED_ATTEMPTS if is_starved else ATTEMPTS)
+        is_done = each.key in confirmed or is_tried or was_excused(each.repeated)
         if not is_done and (each.key not in due or each.try_count < due[each.key].try_count):
             due[each.key] = each
     return tuple(due.values())
-
-
-def _most(one: Accused) -> int:
-    return STARVED_ATTEMPTS if all(each.starved for each in one.repeated.attempts) else ATTEMPTS
 
 
 def _few_at_once(accused: Sequence[Accused]) -> Iterator[Sequence[Accused]]:
@@ -470,11 +456,3 @@ def _timely(due: Sequence[Accused], until_s: float, *, first: bool = False) -> S
         if (first and not each.target.is_external)
         or each.repeated.first.judgement.duration_ms / 1000 < left_s
     ]
-
-
-def _with_attempts(judged: JudgedTargets, accused: Sequence[Accused]) -> JudgedTargets:
-    again = {(one.target.name, one.script.id): one.repeated for one in accused}
-    return {
-        name: [again.get((name, one.scenario_id), one) for one in of_target]
-        for name, of_target in judged.items()
-    }

@@ -299,9 +299,8 @@ class RunDrive:
         """Record every scenario that was not begun as abandoned, or as an error of the harness."""
         self._describe_none(record, target, why)
         for script in self.plan.scripts.values():
-            if script.id in trace.reported_of:
-                continue
-            self._note(record.name, script, trace, kind, note)
+            if script.id not in trace.reported_of:
+                self._note(record.name, script, trace, kind, note)
 
     def _describe_none(self, record: TargetRecord, target: Target, why: str) -> None:
         """Record why there was no broker to describe, if there was none."""
@@ -383,12 +382,8 @@ class RunDrive:
         """Return the name of an equal reference among the plan's targets, or else the oracle's."""
         if not oracle.base_config:
             for target in self.plan.targets:
-                record = self._records.get(target.name)
-                if (
-                    record
-                    and is_reference(target.spec)
-                    and is_same_profile(record.headers[0].profile, oracle.profile)
-                ):
+                record = self._records.get(target.name) if is_reference(target.spec) else None
+                if record and is_same_profile(record.headers[0].profile, oracle.profile):
                     return target.name
         return oracle.name
 

@@ -7,10 +7,7 @@ from harness.runner.applicable import why_not_harmless
 from harness.runner.placing import group_names
 from harness.scenario.script import Script
 from harness.targets.base.conformance import CONFORMANCE_TOPICS
-from harness.targets.base.interface import (
-    Capability,
-    Target,
-)
+from harness.targets.base.interface import Capability, Target
 from harness.targets.base.layout import Endpoint, Layout
 from harness.targets.external.guard import Guard
 from harness.targets.external.namespace import MARK, Namespace, TopicNames
@@ -61,7 +58,13 @@ def outline(run_id: str, existing: Mapping[str, str] | None = None) -> Iterator[
 def dry_run(target: Target, scripts: Mapping[str, Script], *, run_id: str) -> Iterator[str]:
     """List what a run would do to a target, as far as that is known without a request to it."""
     existing = _existing(target)
-    run_namespace = _unasked(run_id, existing)
+    namespace = Namespace.new(run_id, existing=existing)
+    run_namespace = RunNamespace(
+        namespace=namespace,
+        guard=Guard(namespace=namespace),
+        layout=Layout(nodes={-1: Endpoint(node_id=-1, host="", port=0)}),
+        topics=TopicNames(namespace, tuple(CONFORMANCE_TOPICS)),
+    )
     refused = {
         script.id: why for script in scripts.values() if (why := _why_not(script, target, run_namespace))
     }
@@ -83,13 +86,3 @@ def _why_not(script: Script, target: Target, run_namespace: RunNamespace) -> str
     if lacking:
         return f"an external broker lacks the capability {', '.join(lacking)}"
     return why_not_harmless(script, run_namespace)
-
-
-def _unasked(run_id: str, existing: Mapping[str, str]) -> RunNamespace:
-    namespace = Namespace.new(run_id, existing=existing)
-    return RunNamespace(
-        namespace=namespace,
-        guard=Guard(namespace=namespace),
-        layout=Layout(nodes={-1: Endpoint(node_id=-1, host="", port=0)}),
-        topics=TopicNames(namespace, tuple(CONFORMANCE_TOPICS)),
-    )

@@ -84,18 +84,16 @@ def judge_run(
     if checked.attempts or folder.attempts.exists():
         write_records(folder.attempts, checked.attempts)
     write_records(folder.judgements, checked.judgements)  # the last, since they stand for all
-    before = given.baseline
-    ran = None if before is None else _compared_with(before, precedents.baseline or (), checked)
+    ran = None
+    if given.baseline is not None:
+        before = precedents.baseline or ()
+        ran = BaselineData(
+            run_id=before[0].run_id if before else given.baseline.resolve().name,
+            named_by=BY_OPTION,
+            results=results_against(checked.judgements, checked.removed, before),
+        )
     keep_baseline(folder.path, ran)
     return checked
-
-
-def _compared_with(path: Path, before: Sequence[Judgement], checked: CheckedRun) -> BaselineData:
-    return BaselineData(
-        run_id=before[0].run_id if before else path.resolve().name,
-        named_by=BY_OPTION,
-        results=results_against(checked.judgements, checked.removed, before),
-    )
 
 
 def check_folder(folder: RunFolder, precedents: Precedents, *, is_from_traces: bool = False) -> CheckedRun:

@@ -277,10 +277,7 @@ def refuse_unfit(master: str, targets: Sequence[Target]) -> None:
 def cluster_of(master: str | None, reports: Path, say: Callable[[str], None]) -> Iterator[Cluster | None]:
     """Provide a cluster's executors, all of which see the folder of runs; None without a master.
 
-    Args:
-        master: Spark's master, of a kind that `refuse_unfit` accepts.
-        reports: the parent of the run's folder.
-        say: called with a text about what is being waited for.
+    The master is of a kind that `refuse_unfit` accepts.
 
     Raises:
         SparkError: there is no master or no executor, or an executor does not see the folder.

@@ -1,7 +1,7 @@
 """Which scripts of a run share brokers, from the table that `tools/brokers.py` wrote."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
@@ -49,12 +49,9 @@ def packings(
     """Return which scripts share brokers, for each target by its name.
 
     A target whose profile is only known once it has started is treated like the newest release. A script that
-    is not in the table, or that asks for something else by now, shares its broker with none.
-
-    Args:
-        scripts: the scripts of a run.
-        targets: all targets except the in-process reference, which has a coordinator for each script anyway.
-        merges: whether scripts may run with properties that others asked for.
+    is not in the table, or that asks for something else by now, shares its broker with none. The in-process
+    reference, which has a coordinator for each script anyway, is none of the targets. With `merges`, scripts
+    may run with properties that others asked for.
     """
     return {each.name: _packing(scripts, each, merges=merges) for each in targets}
 
@@ -132,17 +129,14 @@ def may_not_be_usual(script: Script) -> bool:
 
 def _with_new(known: Packing, scripts: Iterable[Script]) -> Packing:
     """Add scripts of which nothing is known: each is alone on a broker with what it asks for."""
-    new = {each.id: each for each in _unknown(known, scripts)}
+    new = {
+        each.id: each
+        for each in scripts
+        if (config := known.configs.get(each.id)) is None or not asked_config(each).items() <= config.items()
+    }
     return Packing(
         configs={name: config for name, config in known.configs.items() if name not in new},
         alone=known.alone | {name for name, each in new.items() if not acts_on_broker(each)},
         to_clear=known.to_clear - new.keys(),
         final=known.final | new.keys(),
     )
-
-
-def _unknown(known: Packing, scripts: Iterable[Script]) -> Iterator[Script]:
-    for each in scripts:
-        config = known.configs.get(each.id)
-        if config is None or not asked_config(each).items() <= config.items():
-            yield each

@@ -3,7 +3,8 @@
 import json
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -35,6 +36,15 @@ _SHARD: Final = re.compile(r"(\d{1,4})/(\d{1,4})")
 
 class PlanError(Exception):
     """A run cannot be planned as requested; the message names the fault and the remedy."""
+
+
+@contextmanager
+def refusing(*kinds: type[Exception]) -> Iterator[None]:
+    """Raise errors of these kinds, which what the user asked for causes, as PlanError."""
+    try:
+        yield
+    except kinds as error:
+        raise PlanError(str(error)) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,13 +267,11 @@ def parse_targets(
         raise PlanError(
             f"--profile {profile} has no effect: each target is a reference that names its own profile"
         )
-    try:
+    with refusing(TargetError):
         targets = tuple(
             parse_target(spec, profile=None if _is_reference_with_profile(spec) else profile, stated=stated)
             for spec in specs
         )
-    except TargetError as error:
-        raise PlanError(str(error)) from error
     unguarded = [target.spec for target in targets if target.is_external and not guards_external]
     if unguarded:
         raise PlanError(f"{unguarded[0]} has others' things, which nothing guards here: name another target")

@@ -48,7 +48,7 @@ _PACKAGE: Final = Path(__file__).resolve().parents[1]
 _SOURCES: Final = (
     *(_PACKAGE / each for each in ("runner", "scenario", "targets", "trace", "wire")),
     _PACKAGE / "diff" / "alignment.py",
-    *(_PACKAGE / "orchestration" / each for each in ("attributing.py", "needs.py", "reference_runs.py")),
+    *(_PACKAGE / "orchestration" / each for each in ("attributing.py", "reference_runs.py")),
     _PACKAGE.parent / "kio_extension",
     _PACKAGE.parent / "reference_coordinator",
 )
@@ -90,12 +90,9 @@ def cache_file(subject: str, name: str) -> Path:
 @cache
 def code_digest() -> str:
     """Return a hash of all code that a run on the reference depends on."""
-    files = (path for each in _SOURCES for path in ([each] if each.is_file() else sorted(each.rglob("*.*"))))
-    return digest_of([version("kio"), *(path.read_text(encoding="utf-8") for path in files if _counts(path))])
-
-
-def _counts(path: Path) -> bool:
-    return path.suffix in {".py", ".json"} and "tests" not in path.parts
+    found = (path for each in _SOURCES for path in ([each] if each.is_file() else sorted(each.rglob("*.*"))))
+    files = (path for path in found if path.suffix in {".py", ".json"} and "tests" not in path.parts)
+    return digest_of([version("kio"), *(path.read_text(encoding="utf-8") for path in files)])
 
 
 def digest_of(content: Mapping[str, str] | Sequence[str]) -> str:
@@ -211,7 +208,7 @@ def _recorder(
 def conversation_digest(events: list[Event]) -> str:
     """Hash what a client could distinguish: everything except chance, and when the conversation began."""
     reported = [[getattr(each, name) for name in _REPORTED] for each in events]
-    return sha256(json.dumps(reported).encode()).hexdigest()[:20]
+    return sha256(json.dumps(reported).encode()).hexdigest()[:_DIGEST_LENGTH]
 
 
 class _Paced(DelegatedSession):

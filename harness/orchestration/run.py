@@ -108,11 +108,7 @@ def timed(times_s: dict[str, float], what: str) -> Iterator[None]:
 def _run_again(
     rerun: Rerun, precedents: Precedents, times_s: dict[str, float]
 ) -> tuple[CheckedRun | None, bool]:
-    """Run all scenarios again, or those whose result is unexpected, as the plan says.
-
-    Returns:
-        The results, if anything was judged; and False if the run was interrupted.
-    """
+    """Run all scenarios again, or those whose result is unexpected; return False if that was interrupted."""
     plan, folder, drive_s = rerun.plan, rerun.folder, times_s["driven"]
     with timed(times_s, "driven"):
         if plan.repeat > 1 and not asyncio.run(rerun.repeat(), debug=False):
@@ -238,7 +234,10 @@ def _header(plan: RunPlan) -> RunHeader:
         shard=None if plan.shard is None else str(plan.shard),
         merged_from=(),
         targets=tuple(target.name for target in plan.targets),
-        machine=_machine(),
+        machine=(
+            f"{platform.system()} {platform.machine()}, {machine().cores} cores, "
+            f"Python {platform.python_version()}"
+        ),
         command=plan.command,
         record=RECORD if plan.records is None else str(plan.records.absolute() / plan.run_id),
     )
@@ -253,11 +252,6 @@ def _footer(plan: RunPlan, folder: RunFolder, driven: DriveReport) -> RunFooter:
         drive_ms=json.dumps(dict(driven.drive_ms)),
         event_counts=json.dumps({name: count_events(folder.events(name)) for name in folder.traces()}),
     )
-
-
-def _machine() -> str:
-    system = f"{platform.system()} {platform.machine()}"
-    return f"{system}, {machine().cores} cores, Python {platform.python_version()}"
 
 
 def _commit() -> str | None:

@@ -49,10 +49,8 @@ class Share(Protocol):
     async def carry_out(self, folder: Path, attempt: int) -> None:
         """Do the work, and leave the outcome in an attempt's folder, `OUTCOME` last.
 
-        Args:
-            folder: the folder of the attempt, which is empty.
-            attempt: how often the share was begun before; a further attempt needs other names on the wire,
-                since a broker that still runs may remember those of the first.
+        The folder is empty. A further attempt, from 1 on, needs other names on the wire, since a broker that
+        still runs may remember those of the first.
 
         Raises:
             CancelledError: the share was cancelled; what was recorded until then is in the folder.

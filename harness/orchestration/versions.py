@@ -18,8 +18,6 @@ _LATEST_PATCH: Final = "latest-patch"
 _ALL: Final = "all"
 _FORM: Final = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?(\+java)?")
 
-_Key = tuple[int, int, int, bool]
-
 
 def choose_versions(text: str) -> tuple[str, ...]:
     """Return the versions that a text names, oldest first and each once; `latest` comes last.
@@ -76,8 +74,7 @@ def _one(name: str) -> str:
 
 
 def _range(item: str, first: str, last: str) -> tuple[str, ...]:
-    ends = tuple(_FORM.fullmatch(end) for end in (first, last))
-    low, high = ends
+    low, high = _FORM.fullmatch(first), _FORM.fullmatch(last)
     if low is None or high is None or low[4] or high[4]:
         raise PlanError(f"{item!r} is not a range of versions; write for instance 2.4..4.4 or 2.6.0..2.8.2")
     by_release = low[3] is None and high[3] is None
@@ -97,7 +94,7 @@ def _unknown(name: str) -> PlanError:
     return PlanError(f"{name!r} is not a version of Kafka that was known on {TABLE_DATE}; {hint}")
 
 
-def _key(version: str) -> _Key:
+def _key(version: str) -> tuple[int, int, int, bool]:
     found = _FORM.fullmatch(version)
     assert found is not None, version
     return (int(found[1]), int(found[2]), int(found[3] or 0), found[4] is not None)

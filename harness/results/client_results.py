@@ -423,12 +423,9 @@ def check_clients(run: ClientsRun, precedents: Precedents) -> CheckedRun:
     The targets of the earlier run have this run's names.
     """
     applied = apply_expectations(run.results, client_infos(run), precedents.entries, precedents.today)
-    compared = compared_with(applied.judgements, precedents.baseline)
+    compared, removed = compared_with(applied.judgements, precedents.baseline)
     return CheckedRun(
-        judgements=compared.judgements,
-        differences=(),
-        stale_entries=applied.stale_entries,
-        removed=compared.removed,
+        judgements=compared, differences=(), stale_entries=applied.stale_entries, removed=removed
     )
 
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from harness.diff.judge import Judged
-from harness.diff.repeats import Repeated, Weighed, weigh
+from harness.diff.model import Attempt
+from harness.diff.repeats import Repeated, weigh
 from harness.tests.report_run import JAVA, difference, judgement
 from harness.verdict import STARVED, Confirmation, DifferenceClass, Expectation, Outcome
 
@@ -27,12 +28,12 @@ STARVING = plain("indeterminate", reason=f"step 3: {STARVED}138 ms late, 412 ms 
 BROKEN_OFF = plain("indeterminate", reason="abandoned at step 3")
 
 
-def weighed(*attempts: Judged, missing: str | None = None) -> Weighed:
+def weighed(*attempts: Judged, missing: str | None = None) -> tuple[Judged, tuple[Attempt, ...]]:
     return weigh(Repeated(attempts=attempts, missing=missing))
 
 
 def reported(attempts: Sequence[Judged], missing: str | None = None) -> tuple[str, str, int, int, int]:
-    found = weighed(*attempts, missing=missing).judged.judgement
+    found = weighed(*attempts, missing=missing)[0].judgement
     return (found.outcome, found.confirmation, found.shown_count, found.attempt_count, found.attempt)
 
 
@@ -69,7 +70,7 @@ def test_the_worst_attempt_rules_and_says_how_often_it_showed(
 
 
 def test_attempts_that_never_go_as_they_should_are_no_flake() -> None:
-    found = weighed(diverging(3), diverging(5), diverging(7)).judged.judgement
+    found = weighed(diverging(3), diverging(5), diverging(7))[0].judgement
     assert found.confirmation == Confirmation.CONFIRMED
     assert found.reason == "at 3; shown 1 of 3; no attempt went as it should"
 
@@ -104,18 +105,18 @@ def test_what_shows_more_often_rules() -> None:
 
 
 def test_what_was_due_and_not_made_says_why() -> None:
-    found = weighed(diverging(), missing="the 4 s for it had passed")
-    assert found.judged.judgement.confirmation == Confirmation.UNCONFIRMED
-    assert found.judged.judgement.reason == "at 3; no further attempt: the 4 s for it had passed"
-    assert [each.was_run for each in found.attempts] == [True, False]
+    found, attempts = weighed(diverging(), missing="the 4 s for it had passed")
+    assert found.judgement.confirmation == Confirmation.UNCONFIRMED
+    assert found.judgement.reason == "at 3; no further attempt: the 4 s for it had passed"
+    assert [each.was_run for each in attempts] == [True, False]
 
 
 def test_what_was_starved_at_first_says_so() -> None:
-    found = weighed(STARVING, plain(reason="as it should")).judged.judgement
+    found = weighed(STARVING, plain(reason="as it should"))[0].judgement
     assert found.reason == f"as it should; starved at first [{STARVING.judgement.reason}]"
 
 
 def test_differences_are_those_of_the_ruling_attempt() -> None:
-    found = weighed(plain(), diverging(7))
-    assert [each.step for each in found.judged.differences] == [7]
-    assert [each.shows for each in found.attempts] == [False, True]
+    found, attempts = weighed(plain(), diverging(7))
+    assert [each.step for each in found.differences] == [7]
+    assert [each.shows for each in attempts] == [False, True]
