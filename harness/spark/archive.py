@@ -149,8 +149,6 @@ def naming_damage(root: Path) -> Iterator[None]:
     """
     try:
         yield
-    except ArchiveError:
-        raise
     except (pa.ArrowException, FileNotFoundError) as error:
         raise damaged_archive(root, str(error)) from error
     except OSError as error:
@@ -328,16 +326,8 @@ def _fields(record: "DataclassInstance") -> dict[str, Any]:
 _DIGEST_CHARACTERS: Final = 24
 _REFUSED: Final = [EventKind.NOT_APPLICABLE.value, EventKind.HARNESS_ERROR.value]
 _READ: Final = [
-    "scenario_id",
-    "step",
-    "sequence",
-    "kind",
-    "actor",
-    "connection",
-    "api",
-    "api_version",
-    "digest",
-    "canonical",
+    *("scenario_id", "step", "sequence", "kind", "actor", "connection"),
+    *("api", "api_version", "digest", "canonical"),
 ]
 
 Conversations: TypeAlias = Mapping[str, tuple[Answer, ...]]
@@ -353,12 +343,15 @@ def rows_of(
     """
     traces: list[Trace] = []
     conversations: dict[str, tuple[Answer, ...]] = {}
-    refused = _refused(events)
+    is_refusal = pc.is_in(events["kind"], value_set=pa.array(_REFUSED))
+    refused = frozenset(events["scenario_id"].filter(is_refusal).to_pylist())
     by_scenario = {
         scenario_id: tuple(answer for _, answer in group)
         for scenario_id, group in groupby(_answers(events), key=itemgetter(0))
     }
-    for scenario_id, event_count in _event_counts(events).items():
+    counted = events.group_by("scenario_id").aggregate([("sequence", "count")]).sort_by("scenario_id")
+    columns = (counted[each].to_pylist() for each in ("scenario_id", "sequence_count"))
+    for scenario_id, event_count in zip(*columns, strict=True):
         answers = by_scenario.get(scenario_id, ())
         digest = _digest(answers)
         conversations[digest] = answers
@@ -384,28 +377,13 @@ def completed(traces: Sequence[Trace], judgements: Sequence[Judgement]) -> tuple
     """Return the traces of all targets of a run, with their oracles' conversations and their judgements."""
     conversations = {(one.target, one.scenario_id): one.conversation for one in traces if one.is_held}
     judged = {(one.target, one.scenario_id): (one.outcome, one.signature) for one in judgements}
-    nothing = (None, None)
-    return tuple(
-        replace(
-            one,
-            oracle_conversation=conversations.get((one.oracle or "", one.scenario_id))
-            if one.is_held
-            else None,
-            outcome=judged.get((one.target, one.scenario_id), nothing)[0],
-            signature=judged.get((one.target, one.scenario_id), nothing)[1],
-        )
-        for one in traces
-    )
 
+    def complete(one: Trace) -> Trace:
+        heard = conversations.get((one.oracle or "", one.scenario_id)) if one.is_held else None
+        outcome, signature = judged.get((one.target, one.scenario_id), (None, None))
+        return replace(one, oracle_conversation=heard, outcome=outcome, signature=signature)
 
-def _event_counts(events: pa.Table) -> dict[str, int]:
-    counted = events.group_by("scenario_id").aggregate([("sequence", "count")]).sort_by("scenario_id")
-    return dict(zip(counted["scenario_id"].to_pylist(), counted["sequence_count"].to_pylist(), strict=True))
-
-
-def _refused(events: pa.Table) -> set[str]:
-    is_refusal = pc.is_in(events["kind"], value_set=pa.array(_REFUSED))
-    return set(events["scenario_id"].filter(is_refusal).to_pylist())
+    return tuple(map(complete, traces))
 
 
 def _answers(events: pa.Table) -> Iterator[tuple[str, Answer]]:
@@ -455,7 +433,7 @@ def pack(
     archive: Archive,
     *,
     clients_of: ClientsOf,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> int:
     """Add the runs that an archive lacks, or has with an older judgement; return how many were added.
 
@@ -468,8 +446,7 @@ def pack(
             run_id = folder.read_run().run_id
             stamp = _stamp(folder)
             if all(runs.get(run_id) != stamp for runs in archive.volumes().values()):
-                if progress is not None:
-                    progress(f"packing {run_id}")
+                progress(f"packing {run_id}")
                 _add(folder, archive, *clients_of(folder))
                 count += 1
         archive.merge()
@@ -538,7 +515,11 @@ def target_rows(
         if each.attempt > 1:
             later[each.target][each.attempt].append(each.scenario_id)
     for target in folder.targets():
-        headers, events = _broker_headers(folder, target), _ruling_events(folder, target, later[target])
+        headers = [
+            BrokerHeader(**_fields(header), broker_ordinal=ordinal)
+            for ordinal, header in enumerate(folder.read_headers(target))
+        ]
+        events = _ruling_events(folder, target, later[target])
         yield headers, events, *rows_of(events, run_id=run_id, target=target, oracle=headers[0].oracle)
 
 
@@ -551,13 +532,6 @@ def _ruling_events(folder: RunFolder, target: str, later: Mapping[int, Sequence[
         again = again.filter(pc.is_in(again["scenario_id"], value_set=chosen))
         events = pa.concat_tables([first, again])
     return events
-
-
-def _broker_headers(folder: RunFolder, target: str) -> list[BrokerHeader]:
-    return [
-        BrokerHeader(**_fields(header), broker_ordinal=ordinal)
-        for ordinal, header in enumerate(folder.read_headers(target))
-    ]
 
 
 def _run_clauses(folder: RunFolder) -> list[RunClause]:

@@ -242,7 +242,8 @@ def executors(master: str) -> Iterator[Executors]:
         context = spark.sparkContext
         context.pythonExec = os.environ.get(_PYTHON, sys.executable)
         found = Executors(context)
-        application, home = str(context.applicationId), _home(context)
+        home = Path(str(context._jvm.System.getenv("SPARK_HOME")))  # type: ignore[union-attr]  # noqa: SLF001 - PySpark has no public way to it
+        application = str(context.applicationId)
         try:
             yield found
         finally:
@@ -250,10 +251,6 @@ def executors(master: str) -> Iterator[Executors]:
     if master.startswith(LOCAL_CLUSTER):
         # A local cluster's workers write to PySpark's installation folder, and leave the files there.
         shutil.rmtree(home / "work" / application, ignore_errors=True)
-
-
-def _home(context: SparkContext) -> Path:
-    return Path(str(context._jvm.System.getenv("SPARK_HOME")))  # type: ignore[union-attr]  # noqa: SLF001 - likewise
 
 
 def _refuse_unreachable(master: str) -> None:

@@ -71,10 +71,7 @@ def system_refusals() -> Iterator[None]:
 def refusal_in(text: str) -> OSError | None:
     """Return the system's error named in a Java stack trace with its causes; None if there is none."""
     found = _REFUSED.search(text)
-    if found is None:
-        return None
-    code = _CODES[found["words"]]
-    return OSError(code, found["words"], found["path"])
+    return None if found is None else OSError(_CODES[found["words"]], found["words"], found["path"])
 
 
 @contextmanager
@@ -153,12 +150,9 @@ def spark_session(
 ) -> Iterator[SparkSession]:
     """Start Spark, and stop it and its JVM afterwards; if a session is active already, provide that instead.
 
-    Args:
-        master: a Spark master URL, or that of a Spark Connect server (`sc://…`), which has its own settings.
-            A local master listens only on the loopback interface. The master of spark-submit has precedence.
-        partitions: the number of shuffle partitions; with one, adaptive execution is off.
-        driver_memory: the heap of the JVM that is started here, e.g. `4g`.
-        progress: called with a message if Spark has to be started.
+    The master may be a Spark Connect server (`sc://…`), which has its own settings. A local one listens only
+    on the loopback interface. That of spark-submit has precedence. With one shuffle partition, adaptive
+    execution is off.
 
     Raises:
         OSError: the system refused an operation of Spark's, for example because a disk is full.
@@ -176,19 +170,21 @@ def _session(master: str, partitions: int, driver_memory: str) -> Iterator[Spark
         yield active
         return
     if SUBMITTED in os.environ:
-        with _submitted(partitions) as given:
+        with SparkSession.builder.config("spark.sql.shuffle.partitions", partitions).getOrCreate() as given:
             yield given
         return
     if master.startswith(CONNECT):
-        with _connected(master) as remote:
+        # PySpark sets variables for the whole process.
+        with environment_kept(*_CONNECT_SWITCHES), _remote(master) as remote:
             yield remote
         return
     with TemporaryDirectory(prefix="kafka-conformance-spark-") as scratch, _signal_handler_kept():
         spark = _start(master, _settings(master, partitions, driver_memory, Path(scratch)), Path(scratch))
         try:
-            yield spark
+            with spark:
+                yield spark
         finally:
-            _stop(spark)
+            _end_jvm()
 
 
 def _active() -> SparkSession | None:
@@ -196,26 +192,6 @@ def _active() -> SparkSession | None:
     if SparkContext._active_spark_context is None:  # noqa: SLF001 - PySpark has no public way to ask
         return SparkSession.getActiveSession()
     return SparkSession.builder.getOrCreate()
-
-
-@contextmanager
-def _submitted(partitions: int) -> Iterator[SparkSession]:
-    spark = SparkSession.builder.config("spark.sql.shuffle.partitions", partitions).getOrCreate()
-    try:
-        yield spark
-    finally:
-        spark.stop()
-
-
-@contextmanager
-def _connected(url: str) -> Iterator[SparkSession]:
-    """Provide a session of a Spark Connect server; PySpark sets variables for the whole process."""
-    with environment_kept(*_CONNECT_SWITCHES):
-        spark = _remote(url)
-        try:
-            yield spark
-        finally:
-            spark.stop()
 
 
 @contextmanager
@@ -270,10 +246,8 @@ def _settings(master: str, partitions: int, driver_memory: str, scratch: Path) -
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
     }
     if _is_local(master):
-        settings |= {
-            "spark.driver.bindAddress": _LOOPBACK,
-            "spark.driver.host": _LOOPBACK,
-        } | _WITHIN_ONE_PROCESS
+        settings |= dict.fromkeys(("spark.driver.bindAddress", "spark.driver.host"), _LOOPBACK)
+        settings |= _WITHIN_ONE_PROCESS
         settings["spark.driver.extraJavaOptions"] = _SHORT_LIVED if partitions == 1 else _LONG_LIVED
     return settings
 
@@ -307,20 +281,8 @@ def _remedy(master: str, error: BaseException, log: Path) -> str:
     first_line = str(error).partition("\n")[0]
     if isinstance(error, Py4JJavaError):
         first_line = str(error.java_exception.getMessage())
-    return "\n".join(
-        [
-            f"Spark did not start with master {master}: {first_line}",
-            "`kafka-conformance doctor` says which Java Spark gets.",
-            *last_lines,
-        ]
-    )
-
-
-def _stop(spark: SparkSession) -> None:
-    try:
-        spark.stop()
-    finally:
-        _end_jvm()
+    why = f"Spark did not start with master {master}: {first_line}"
+    return "\n".join([why, "`kafka-conformance doctor` says which Java Spark gets.", *last_lines])
 
 
 def _end_jvm() -> None:

@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Formatter, Template
 from threading import RLock
-from typing import TYPE_CHECKING, Annotated, Final, Protocol
+from typing import TYPE_CHECKING, Annotated, Final
 from uuid import uuid4
 
 import pyarrow as pa  # type: ignore[import-untyped]  # Arrow has no annotations
@@ -110,14 +110,7 @@ class Archived:
         return self._spark.read.schema(from_arrow_schema(schema)).parquet(*paths)
 
 
-class Frames(Protocol):
-    """Frames by their names."""
-
-    def __getitem__(self, name: str, /) -> DataFrame:
-        """Return a frame."""
-
-
-def queried(spark: SparkSession, name: str, frames: Frames) -> DataFrame:
+def queried(spark: SparkSession, name: str, frames: Archived | Mapping[str, DataFrame]) -> DataFrame:
     """Return what the query of a name makes of the frames that it names in braces: `sql/NAME.sql`.
 
     It is SQL, because each call of a frame's method waits for the JVM. The frames are views as long as the
@@ -151,15 +144,8 @@ def hadoop_path(path: Path) -> str:
 
 AT_ONCE: Final = 4
 """The number of tables that are built concurrently; more would only wait for the same driver."""
-PARTITION_BYTES: Final = 64 * 1024 * 1024
-"""The size of a partition of a large input."""
 _SMALL_BYTES: Final = 256 * 1024 * 1024
 """Below this size, more partitions and an optimising JVM cost more time than they save, on two cores."""
-
-
-def partition_count(input_bytes: int, *, each_bytes: int = PARTITION_BYTES) -> int:
-    """Return the number of shuffle partitions for an input of this size: one if it is small."""
-    return 1 if input_bytes < _SMALL_BYTES else 1 + input_bytes // each_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +168,9 @@ def write_tables(
     partitions: int,
     progress: Callable[[str], None],
 ) -> dict[str, int]:
-    """Write all tables, several at a time; the old content of `out` is replaced when all are written.
+    """Write all tables, several at a time, and return how many rows each has, in the order of `marts`.
 
-    Returns:
-        Rows by table, in the order of `marts`.
+    The old content of `out` is replaced when all are written.
     """
     unfinished = out.with_name(f".{out.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
@@ -220,7 +205,7 @@ def write_table(name: str, table: Mart, sources: Archived, folder: Path, partiti
 
 _SHUFFLED_SIZE: Final = 16
 """How many times larger rows are in a shuffle than in compressed columnar files."""
-_BYTES_IN_PART: Final = PARTITION_BYTES // 4
+_BYTES_IN_PART: Final = 16 * 1024 * 1024
 """The partition size of large shuffles: a few million events are enough work for all cores."""
 
 
@@ -255,13 +240,8 @@ def build_trend(
 ) -> dict[str, int]:
     """Build the trend tables of some runs, and return how many rows each has.
 
-    Args:
-        archive: the archive with the runs.
-        out: gets a folder of Parquet files for each table; its old content is replaced when all are written.
-        marts: the tables to build.
-        run_ids: the runs to use; all if not given.
-        master: a Spark master URL; with one that is not local, its executors must see the same paths.
-        progress: called with a message at each stage of the work.
+    All runs are used if none are named. `out` gets a folder of Parquet files for each table; its old content
+    is replaced when all are written. The executors of a master that is not local must see the same paths.
 
     Raises:
         OSError: the system refused an operation of Spark's, for example because a disk is full.
@@ -283,10 +263,10 @@ def build_trend(
 
 
 def shuffle_partitions(archive: Archive) -> int:
-    """Return the number of shuffle partitions, from the size of the data that is shuffled: all but events."""
+    """Return the number of shuffle partitions, one if little is shuffled: all but events is."""
     shuffled = [file for kind in ("traces", "judgements", "differences") for file in archive.files(kind)]
     size = _SHUFFLED_SIZE * sum(file.stat().st_size for file in shuffled)
-    return partition_count(size, each_bytes=_BYTES_IN_PART)
+    return 1 if size < _SMALL_BYTES else 1 + size // _BYTES_IN_PART
 
 
 def main(
