@@ -46,8 +46,7 @@ def _tell_version(is_wanted: bool) -> None:
 @app.callback()
 def _of_all(
     version: Annotated[
-        bool,
-        typer.Option("--version", help="Print the version.", is_eager=True, callback=_tell_version),
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_tell_version)
     ] = False,
     maven_mirror: Annotated[str | None, MAVEN_MIRROR] = None,
     jar_lock: Annotated[str | None, JAR_LOCK] = None,
@@ -89,7 +88,3 @@ def main() -> None:
             sys.exit(ExitCode.INTERRUPTED)
         traceback.print_exc()
         sys.exit(ExitCode.HARNESS_ERROR)
-
-
-if __name__ == "__main__":
-    main()

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
-from harness.orchestration.plan import PlanError, select_scripts
+from harness.orchestration.plan import PlanError, refusing, select_scripts
 from harness.results.client_impact import BEHAVIOURS
 from harness.results.status import ExitCode
 from harness.scenario.behaviours import load_behaviours
@@ -165,10 +165,8 @@ def explain(
 
 
 def _explain_behaviour(name: str, *, suites: str, as_json: bool) -> None:
-    try:
+    with refusing(TargetError):
         sheet = behaviour_sheet(name)
-    except TargetError as error:
-        raise PlanError(str(error)) from error
     shown = load_behaviours(suites).get(sheet.name)
     if as_json:
         by = {} if shown is None else {"shown_by": shown.shown_by}

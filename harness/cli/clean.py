@@ -19,17 +19,11 @@ from harness.terminal import Writer
 
 _AGE: Final = re.compile(r"(\d{1,6})([smhd])")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-_DEFAULT_AGE: Final = "1h"
 _LIMIT_S: Final = 300.0
 
 
 @ends_with_exit_code
-def clean(
-    target: str,
-    *,
-    run: str | None = None,
-    older_than: str | None = None,
-) -> ExitCode:
+def clean(target: str, *, run: str | None = None, older_than: str | None = None) -> ExitCode:
     """Clean an external broker: delete the groups and topics, and abort the transactions, of killed runs.
 
     Only names that begin as the harness names things are looked at. A run that still goes on is safe while it
@@ -40,7 +34,7 @@ def clean(
     (parsed,) = parse_targets([target], guards_external=True)
     if not isinstance(parsed, ExternalTarget):
         raise PlanError(f"{target}: only an external broker is cleaned up; write external:HOST:PORT")
-    before = datetime.now(UTC) - _age(older_than or _DEFAULT_AGE)
+    before = datetime.now(UTC) - _age(older_than or "1h")
 
     def is_ours(name: str) -> bool:
         found = made(name)
@@ -58,10 +52,7 @@ async def _clean(target: ExternalTarget, is_ours: Callable[[str], bool]) -> Clea
     await reach(target.host, target.port, target.security)
     layout = await target.layout(guard)
     cleaner = Cleaner(
-        nodes=layout.nodes,
-        guard=replace(guard, is_cleaning=True),
-        is_ours=is_ours,
-        security=target.security,
+        nodes=layout.nodes, guard=replace(guard, is_cleaning=True), is_ours=is_ours, security=target.security
     )
     return await cleaner.clean(limit_s=_LIMIT_S)
 

@@ -1,6 +1,7 @@
 """`clients`: run scripts with real client libraries, also beside the wire suites of a run."""
 
 import asyncio
+import re
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -17,7 +18,6 @@ from harness.clients.collect import (
     known_ids,
     select_client_scripts,
 )
-from harness.clients.libraries import ClientLibrary
 from harness.clients.report import write_report
 from harness.clients.run import JOBS, ClientsPlan, Tell, drive
 from harness.clients.soak_group import GROUPS, RECORDS_PER_S
@@ -26,7 +26,7 @@ from harness.clients.steps import ClientScript
 from harness.invariants.checker import check_run
 from harness.orchestration.external import announcement, outline
 from harness.orchestration.judging import read_expectations
-from harness.orchestration.plan import PlanError, expectation_files, new_run_id, parse_targets
+from harness.orchestration.plan import PlanError, expectation_files, new_run_id, parse_targets, refusing
 from harness.report.exports.terminal import print_summary
 from harness.report.model.run_data import Run
 from harness.report.site.run_site import exit_code_of
@@ -40,9 +40,6 @@ from harness.terminal import ProgressDisplay, Writer
 from harness.trace.completeness import refuse_cut_short
 from harness.trace.events import RunKind
 from harness.trace.files import RunFolder
-
-_IN_PROCESS = "reference"
-_WITH_AN_ADDRESS = "reference-tcp"
 
 
 @ends_with_exit_code
@@ -84,7 +81,7 @@ def clients(
     )
     _announce(plan, writer, dry_run=dry_run)
     # Last, because jars of Java's client may have to be fetched: errors in the options are reported first.
-    plan = replace(plan, libraries=_libraries(client or [], writer))
+    plan = replace(plan, libraries=asyncio.run(choose_libraries(client or [], writer.say)))
     if dry_run:
         return _print_dry_run(plan, writer)
     with telling_of_interruption(plan.folder.path, "report"):
@@ -99,11 +96,10 @@ def _announce(plan: ClientsPlan, writer: Writer, *, dry_run: bool) -> None:
     """Print what will be done to external brokers; refuse to run there without the tap that protects them."""
     if not dry_run:
         refuse_taken(plan.folder.path)
-    for target in plan.targets:
-        if target.is_external and not plan.taps:
+    for target in (each for each in plan.targets if each.is_external):
+        if not plan.taps:
             raise PlanError(f"{target.spec} has others' things, which the tap guards: leave --no-tap out")
-        if target.is_external:
-            writer.say(announcement(target, topics="topics"))
+        writer.say(announcement(target, topics="topics"))
 
 
 def _print_dry_run(plan: ClientsPlan, writer: Writer) -> ExitCode:
@@ -127,10 +123,8 @@ def _carry_out(
 
 def _chosen(suites: str, patterns: Sequence[str]) -> tuple[ClientScript, ...]:
     catalogue = collect_client_scripts(suites)
-    try:
+    with refusing(ScenarioError):
         return select_client_scripts(catalogue, patterns)
-    except ScenarioError as error:
-        raise PlanError(str(error)) from error
 
 
 def _check(names: Sequence[str], groups: Sequence[str]) -> None:
@@ -140,10 +134,6 @@ def _check(names: Sequence[str], groups: Sequence[str]) -> None:
     unknown = [name for name in names if not is_library(name)]
     if unknown:
         raise PlanError(f"{unknown[0]!r} is not a client library; choose from {', '.join(LIBRARY_FORMS)}")
-
-
-def _libraries(names: Sequence[str], writer: Writer) -> tuple[ClientLibrary, ...]:
-    return asyncio.run(choose_libraries(names, writer.say))
 
 
 def plan_beside(specs: Sequence[str], *, run_id: str, profile: str | None, suites: str) -> ClientsPlan:
@@ -167,11 +157,7 @@ def plan_beside(specs: Sequence[str], *, run_id: str, profile: str | None, suite
 
 def with_an_address(specs: Sequence[str]) -> list[str]:
     """Return the targets of a run as clients can reach them, each once."""
-    found: dict[str, None] = {}
-    for spec in specs:
-        kind, colon, rest = spec.partition(":")
-        found[f"{_WITH_AN_ADDRESS}{colon}{rest}" if kind == _IN_PROCESS else spec] = None
-    return list(found)
+    return list(dict.fromkeys(re.sub(r"^reference(?=:|$)", "reference-tcp", spec) for spec in specs))
 
 
 def drive_beside(plan: ClientsPlan, run_dir: Path, tell: Tell) -> ExitCode:

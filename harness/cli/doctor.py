@@ -25,16 +25,13 @@ _EXTRAS: Final = {
     "captures": "no captures of tcpdump can be judged",
 }
 """What does not work without an extra, by extra."""
-_PYTHON_MIN: Final = (3, 11)
 
 
 @ends_with_exit_code
-def doctor(
-    *,
-    suites: str = "suites",
-) -> ExitCode:
+def doctor(*, suites: str = "suites") -> ExitCode:
     """Check this machine: what is there, what is missing, and what to do about it."""
-    checks = (_python(), _packages(), _suites(suites), *all_checks())
+    python = Check(name="python", ok=True, detail=sys.version.split(maxsplit=1)[0], remedy="")
+    checks = (python, _packages(), _suites(suites), *all_checks())
     table = Table(box=None, pad_edge=False, show_header=False)
     for column in ("mark", "name", "detail"):
         table.add_column(column, overflow="fold")
@@ -78,12 +75,6 @@ def _detail(check: Check) -> str:
     return detail if check.ok else f"{detail}\n[bold]remedy:[/] {escape(check.remedy)}"
 
 
-def _python() -> Check:
-    found = sys.version.split(maxsplit=1)[0]
-    ok = sys.version_info >= _PYTHON_MIN
-    return Check(name="python", ok=ok, detail=found, remedy="" if ok else "use Python 3.11 or newer")
-
-
 def _packages() -> Check:
     found, missing = [], []
     for package in _PACKAGES:
@@ -99,8 +90,8 @@ def _packages() -> Check:
 def _suites(package: str) -> Check:
     try:
         count = len(collect(package))
-    except ImportError as error:
-        return Check(name="suites", ok=False, detail=str(error), remedy="name a package with --suites")
-    except ScenarioError as error:
-        return Check(name="suites", ok=False, detail=str(error), remedy="correct the scenario that it names")
+    except (ImportError, ScenarioError) as error:
+        is_absent = isinstance(error, ImportError)
+        remedy = "name a package with --suites" if is_absent else "correct the scenario that it names"
+        return Check(name="suites", ok=False, detail=str(error), remedy=remedy)
     return Check(name="suites", ok=True, detail=f"{count} scenarios in package {package!r}")

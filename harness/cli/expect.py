@@ -54,11 +54,7 @@ def _today() -> date:
 
 @expect.command("lint")
 @ends_with_exit_code
-def lint_files(
-    *,
-    suites: str = "suites",
-    expect: list[Path] | None = None,
-) -> ExitCode:
+def lint_files(*, suites: str = "suites", expect: list[Path] | None = None) -> ExitCode:
     """Check expectation files: fields, reasons, links, scenarios, targets, causes, duplicates, expiry."""
     chosen = expectation_files(suites, expect or [])
     count, faults, expired = lint(chosen, known_ids(suites), _today())
@@ -185,11 +181,7 @@ def _asked(what: str, usual: str | None) -> str:
 
 
 def _written(changes: Mapping[Path, tuple[str, str]], *, yes: bool) -> bool:
-    """Show changes of files as diffs, and make them in their order if that is confirmed.
-
-    Raises:
-        PlanError: a file is part of an installed package, which the next installation replaces.
-    """
+    """Show changes of files as diffs, and make them in their order if that is confirmed."""
     changes = {path: texts for path, texts in changes.items() if texts[0] != texts[1]}
     for path, (before, after) in changes.items():
         if not _is_own(path):

@@ -50,7 +50,9 @@ def gate(
     What `run --topic` and `--assume` stated is stored with the run.
     """
     folder = run_folder.resolve()
-    policy = _with_pairs(load_policy(config or _usual_config()), pair or [])
+    usual = Path(FILE_NAME)
+    policy = load_policy(config or (usual if usual.is_file() else None))
+    policy = _with_pairs(policy, pair or [])
     if pair and baseline is None and policy.baseline.run is None:
         raise PolicyError(f"--pair {pair[0]}: there is no baseline; name one with --baseline RUN")
     files = expectation_files(suites, expect or [])
@@ -67,11 +69,6 @@ def gate(
     writer.say(f"Summary: {summary}")
     writer.say(f"Page: {page}")
     return ExitCode.EXPECTED if exit_zero else gated.decision.code
-
-
-def _usual_config() -> Path | None:
-    usual = Path(FILE_NAME)
-    return usual if usual.is_file() else None
 
 
 def _with_pairs(policy: Policy, pairs: list[str]) -> Policy:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from harness.diff.model import Attempt, Attribution, Difference, Judgement
 from harness.gate.sides import compare, find_steps
@@ -26,9 +26,6 @@ from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
 from harness.trace.formats import FORMAT_VERSION
 from harness.trace.schema import json_schema
 from harness.trace.starvation import Starvation
-
-if TYPE_CHECKING:
-    pass
 
 SCHEMAS: Final[Mapping[str, tuple[Callable[[], Mapping[str, object]], str]]] = {
     "run": (partial(json_schema, RunHeader), "`run.json`"),

@@ -18,11 +18,11 @@ from harness.captures.judged import likeness, patterns_of, signature_of
 from harness.captures.pages import Given, write_pages
 from harness.captures.sources import Recording, recordings_of
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.tap import print_violations, worst_of
+from harness.cli.tap import CAUSES, print_violations, worst_of
 from harness.invariants import Violation
-from harness.invariants.blame import Refusal, ToBlame, in_words
+from harness.invariants.blame import ToBlame, in_words
 from harness.invariants.checker import check_run
-from harness.orchestration.plan import PlanError, parse_properties
+from harness.orchestration.plan import PlanError, parse_properties, refusing
 from harness.races.catalogue import race_of, why_known
 from harness.replay import ReferenceProfile, Replayed
 from harness.replay.group import NEVER_CAME, keep
@@ -61,8 +61,6 @@ _IN_PAGES: Final = "judged.json"
 
 _NO_END: Final = "this run has not ended in order, so no invariants were checked; `tap --finish` ends a tap"
 _SCRIPTED: Final = (RunKind.SUITES, RunKind.RACES)
-_CAUSES: Final = 20
-"""Rows for the causes of refusals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +153,8 @@ def _judge(
     out: Path | None = None,
     fail_on: FailOn | None = None,
 ) -> ExitCode:
-    folders = [_opened(each) for each in captures if lexists(each / "run.json")]
+    kinds = (RunKind.TAP, RunKind.CLIENTS, *_SCRIPTED)
+    folders = [open_folder(each, *kinds) for each in captures if lexists(each / "run.json")]
     recorded = [each for each in captures if not _is_scripted(each)]
     found: list[_Judged] = []
     for recording in recordings_of(recorded):
@@ -181,10 +180,6 @@ def _judge(
         writer.say(f"Pages: {write_pages(pages, each.judged, each.compared.spec, subject)}")
     codes = [_exit_code(each, fail_on) for each in found]
     return worst([*codes, *_checked(folders, writer)] or [ExitCode.NOTHING_RAN])
-
-
-def _opened(path: Path) -> RunFolder:
-    return open_folder(path, RunKind.TAP, RunKind.CLIENTS, RunKind.SUITES, RunKind.RACES)
 
 
 def _is_scripted(path: Path) -> bool:
@@ -222,13 +217,13 @@ def _say_judged(writer: Writer, each: _Judged, *, is_alone: bool, where: Path | 
         writer.say(each.compared.says)
     rest = f"{where / _IN_PAGES} has all" if where else "--out FOLDER or --json FILE writes all"
     named = race_of if each.recording.is_raced else str
-    writer.say_beginning(partial(_print, found=each, named=named), rest=rest, keep=_KEPT + _CAUSES)
-    refusals = [] if each.recording.is_raced else _refusals(each.judged)
-    causes = [plain(line) for line in in_words(refusals)]
-    for line in causes[:_CAUSES]:
+    writer.say_beginning(partial(_print, found=each, named=named), rest=rest, keep=_KEPT + CAUSES)
+    groups = [] if each.recording.is_raced else each.judged.groups
+    causes = [plain(line) for line in in_words([one for group in groups for one in group.refusals])]
+    for line in causes[:CAUSES]:
         writer.say(line)
-    if len(causes) > _CAUSES:
-        writer.say(f"{len(causes) - _CAUSES} more causes of refusals; {rest}")
+    if len(causes) > CAUSES:
+        writer.say(f"{len(causes) - CAUSES} more causes of refusals; {rest}")
     if not each.compared.properties and any(group.replayed.findings for group in each.judged.groups):
         writer.say(_DEFAULT_COMPARED)
     if each.recording.run is not None and each.recording.header is not None:
@@ -290,25 +285,15 @@ def _compared(recording: Recording, terms: _Terms) -> _Compared:
     in_file = {} if config is None else read_properties(config, "--broker-config")
     properties = coordinator_properties({**recorded, **in_file}) | dict(terms.properties)
     is_newest = terms.profile is None and header is None
-    spec = _spec(
-        terms.profile or (DEFAULT_PROFILE if header is None else header.profile), properties, recorded
-    )
-    says = None
+    profile = terms.profile or (DEFAULT_PROFILE if header is None else header.profile)
+    # A header that was recorded is no choice of the user's.
+    with refusing(*((TargetError,) if recorded else (TargetError, TraceError))):
+        spec = stored_specification(profile, properties, where="the brokers' configuration", defaults={})
+    newest = f"compared with the newest profile, {spec.profile.name}; name another with --profile"
+    says = newest if is_newest else None
     if recorded:
         says = f"compared with {spec.profile.name} as the recorded broker was configured"
-    elif is_newest:
-        says = f"compared with the newest profile, {spec.profile.name}; name another with --profile"
     return _Compared(spec=spec, properties=properties, is_newest=is_newest, says=says)
-
-
-def _spec(profile: str, properties: Mapping[str, str], recorded: Mapping[str, str]) -> ReferenceProfile:
-    try:
-        return stored_specification(profile, properties, where="the brokers' configuration", defaults={})
-    except TraceError as error:
-        # A header that was recorded is no choice of the user's.
-        raise error if recorded else PlanError(str(error)) from error
-    except TargetError as error:
-        raise PlanError(str(error)) from error
 
 
 def _is_open(replayed: Sequence[Replayed]) -> bool:
@@ -316,10 +301,6 @@ def _is_open(replayed: Sequence[Replayed]) -> bool:
     findings = [finding for each in replayed for finding in each.findings]
     is_late = any(NEVER_CAME in each.not_compared for each in replayed)
     return all(GIVEN_UP in each.says for each in findings) and (bool(findings) or is_late)
-
-
-def _refusals(judged: JudgedCaptures) -> list[Refusal]:
-    return [refusal for group in judged.groups for refusal in group.refusals]
 
 
 def _print(console: Console, *, found: _Judged, named: Callable[[str], str]) -> None:

@@ -1,7 +1,7 @@
 """`race`: send overlapping requests, and check whether some order of them explains every answer."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from harness.cli.errors import ends_with_exit_code
@@ -10,7 +10,7 @@ from harness.cli.options import command_line, list_only, refuse_taken, telling_o
 from harness.diff.target_pattern import is_reference
 from harness.orchestration.external import announcement, outline
 from harness.orchestration.plan import PlanError, new_run_id, parse_targets
-from harness.races.catalogue import Race, RaceError, select_races
+from harness.races.catalogue import select_races
 from harness.races.run import RacesPlan, drive
 from harness.results.status import ExitCode
 from harness.terminal import ProgressDisplay, Writer
@@ -32,7 +32,7 @@ def race(
     writer = Writer()
     plan = RacesPlan(
         run_id=run_id or new_run_id(),
-        races=_chosen(races or []),
+        races=select_races(races or []),
         targets=parse_targets(target or ["reference-tcp"], profile=profile, guards_external=True),
         round_count=rounds,
         seed=seed,
@@ -58,10 +58,3 @@ def race(
 def _outline(plan: RacesPlan) -> Iterator[str]:
     yield from outline(plan.run_id)
     yield f"groups: at most {len(plan.races) * plan.round_count}, one for each round of each race"
-
-
-def _chosen(patterns: Sequence[str]) -> tuple[Race, ...]:
-    try:
-        return select_races(patterns)
-    except RaceError as error:
-        raise PlanError(str(error)) from error

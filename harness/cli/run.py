@@ -346,12 +346,7 @@ def report(
 
 
 def _joined(runs: Sequence[Path], out: Path | None, given: Given, writer: Writer) -> Path:
-    """Join the shards of one plan into a new run's folder, and judge it.
-
-    Raises:
-        PlanError: there is no place for the new run.
-        MergeError: the runs are not shards of one plan.
-    """
+    """Join the shards of one plan into a new run's folder, and judge it."""
     if out is None:
         raise PlanError("several runs are joined into a new one: name its folder with --out")
     refuse_taken(out)

@@ -15,7 +15,7 @@ from harness.cli.options import list_only
 from harness.cli.run import ReportOptions, carry_out
 from harness.orchestration.external import announcement, outline
 from harness.orchestration.on_cluster import cluster_of, refuse_unfit
-from harness.orchestration.plan import PlanError, RunPlan, new_run_id, parse_targets
+from harness.orchestration.plan import PlanError, RunPlan, new_run_id, parse_targets, refusing
 from harness.report.allure.pages import AllureLevel
 from harness.report.model.phrases import comparison_line
 from harness.results.status import ExitCode, worst
@@ -102,13 +102,8 @@ class SearchPlan:
 
     def reproduced(self, seed: int, steps: int) -> str:
         """Return the command that reproduces findings on one machine, for a seed and a number of steps."""
-        given = {
-            "target": self.target,
-            "against": self.against,
-            "mutant": self.mutant,
-            "profile": self.profile,
-        }
-        options = [f"--{name} {value}" for name, value in given.items() if value]
+        names = ("target", "against", "mutant", "profile")
+        options = [f"--{name} {value}" for name in names if (value := getattr(self, name))]
         batch = [] if self.is_virtual else [f"--batch {self.batch}"]
         return " ".join(["kafka-conformance search", *options, f"--seed {seed} --steps {steps}", *batch])
 
@@ -152,10 +147,8 @@ class SearchPlan:
         Raises:
             PlanError: a file in it is not part of a corpus.
         """
-        try:
+        with refusing(ScenarioError):
             return Corpus(self.corpus_folder)
-        except ScenarioError as error:
-            raise PlanError(str(error)) from error
 
 
 _KEPT: Final = 40
@@ -182,11 +175,7 @@ class Found:
             self._writer.say_beginning(printing, rest="its scenario has them all", keep=_KEPT)
 
     def say_end(
-        self,
-        harvest: Harvest,
-        losses: Losses | None = None,
-        *,
-        of_time: str = "of a processor's time",
+        self, harvest: Harvest, losses: Losses | None = None, *, of_time: str = "of a processor's time"
     ) -> None:
         """Print the clusters, how much was compared, and what was lost."""
 
@@ -406,7 +395,8 @@ def _search_here(made: Order, plan: SearchPlan) -> ExitCode:
     writer = Writer()
     with ProgressDisplay(writer) as display:
         found = Found(writer, display, plan.names)
-        hunt = _hunt(order, found)
+        with refusing(TargetError):
+            hunt = Hunt(order, found.tell)
         harvest = asyncio.run(hunt.run())
     found.say_end(harvest)
     if plan.write_to is not None:
@@ -414,13 +404,6 @@ def _search_here(made: Order, plan: SearchPlan) -> ExitCode:
         writer.say(f"{len(harvest.clusters)} scenarios: {plan.write_to}")
     # A search stops at the first difference only if it is for a planted fault.
     return _exit_code(harvest, is_mutant=order.stops_at_first)
-
-
-def _hunt(order: Order, found: Found) -> Hunt:
-    try:
-        return Hunt(order, found.tell)
-    except TargetError as error:
-        raise PlanError(str(error)) from error
 
 
 def _exit_code(harvest: Harvest, *, is_mutant: bool) -> ExitCode:
@@ -441,19 +424,15 @@ def _order(plan: SearchPlan) -> Order:
         case None, str(mutant) if ":" in mutant:
             return replace(order, mutant=mutant, stops_at_first=True)
         case None, str(mutant):
-            try:
+            with refusing(TargetError):
                 return replace(order, against=flipped(one, mutant), stops_at_first=True)
-            except TargetError as error:
-                raise PlanError(str(error)) from error
         case _:
             raise PlanError("say either --against or --mutant: a search compares two references")
 
 
 def _reference(spec: str) -> VariantTarget:
-    try:
+    with refusing(TargetError):
         target = parse_target(spec)
-    except TargetError as error:
-        raise PlanError(str(error)) from error
     if not isinstance(target, ReferenceTarget) or target.foreseen_profile is None:
         raise PlanError(f"{spec!r} is no reference in virtual time; write reference:PROFILE")
     return reference_of(target.foreseen_profile)

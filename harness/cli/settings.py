@@ -32,18 +32,12 @@ _OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "report": _JUDGING,
     "gate": _JUDGING,
     "clients": _JUDGING,
-    **dict.fromkeys(
-        ("list", "explain", "diff", "doctor"),
-        ("suites",),
-    ),
+    **dict.fromkeys(("list", "explain", "diff", "doctor"), ("suites",)),
 }
 """The options that the table sets, by command; outside `run`, `--out` has another meaning."""
 
 _EXPECT_VERBS: Final = ("lint", "update", "prune", "why")
 """The commands of the group `expect`, which take the same of the table as `gate`."""
-
-Defaults = dict[str, str | list[str]]
-"""Values of options by their Python names."""
 
 
 class SettingsError(Exception):
@@ -89,16 +83,6 @@ def read_settings(start: Path) -> tuple[Settings, Path] | None:
         raise SettingsError(f"{file}, [tool.{_TABLE}], {where}: {first['msg']}; there are {known}") from error
 
 
-def defaults_of(settings: Settings, folder: Path) -> Defaults:
-    """Return values of options by their Python names, with paths resolved against the settings' folder."""
-    given = settings.model_dump(exclude={"jar_lock"}, exclude_defaults=True)
-    if "expect" in given:
-        given["expect"] = [str(folder / each) for each in settings.expect]
-    if settings.out is not None:
-        given["out"] = str(folder / settings.out)
-    return given
-
-
 def apply_settings(start: Path) -> dict[str, Mapping[str, object]]:
     """Return the defaults of commands that the settings at or above a folder change.
 
@@ -116,7 +100,11 @@ def apply_settings(start: Path) -> dict[str, Mapping[str, object]]:
         sys.path.append(str(folder))
     if settings.jar_lock is not None:
         os.environ.setdefault(LOCK_VARIABLE, str(folder / settings.jar_lock))
-    values = defaults_of(settings, folder)
+    values = settings.model_dump(exclude={"jar_lock"}, exclude_defaults=True)
+    if settings.expect:
+        values["expect"] = [str(folder / each) for each in settings.expect]
+    if settings.out is not None:
+        values["out"] = str(folder / settings.out)
     of_commands = {
         command: {name: values[name] for name in names if name in values}
         for command, names in _OPTIONS.items()

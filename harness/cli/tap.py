@@ -15,7 +15,7 @@ from harness.cli.options import command_line, list_only, refuse_taken
 from harness.invariants import AtFault, Invariant, Violation
 from harness.invariants.blame import in_words
 from harness.orchestration.external import outline, tap_announcement
-from harness.orchestration.plan import PlanError, new_run_id, parse_targets
+from harness.orchestration.plan import PlanError, new_run_id, parse_targets, refusing
 from harness.results.status import ExitCode, worst
 from harness.results.stored_data import open_folder
 from harness.tap.listeners import parse_address
@@ -23,7 +23,7 @@ from harness.tap.run import TappedRun, TapPlan, finish_later, reported, tap_targ
 from harness.terminal import Writer, plain
 from harness.trace.events import TARGET_LOST, RunKind
 
-_CAUSES: Final = 20
+CAUSES: Final = 20
 """Rows for the causes of refusals."""
 
 
@@ -48,7 +48,8 @@ def tap(
         raise PlanError("nothing to tap: name a --target, or a run to --finish")
     else:
         (parsed,) = parse_targets([target], profile=profile, guards_external=True)
-        _check_address(listen)
+        with refusing(ValueError):
+            parse_address(listen)
         plan = TapPlan(
             run_id=run_id or new_run_id(),
             target=parsed,
@@ -68,20 +69,12 @@ def tap(
         tapped = asyncio.run(tap_target(plan, stop, writer.say, began=began))
         end_at_once_from_now_on()
     print_violations(writer, tapped.violations)
-    for line in in_words(tapped.refusals)[:_CAUSES]:
+    for line in in_words(tapped.refusals)[:CAUSES]:
         writer.say(plain(line))
-    path = tapped.folder.path
+    path = str(tapped.folder.path)
     writer.say(f"{tapped.request_count} requests: {path}")
-    pages = shlex.join(["kafka-conformance", "report", str(path)])
-    writer.say(f"Its pages: {pages}")
+    writer.say(f"Its pages: {shlex.join(['kafka-conformance', 'report', path])}")
     return _exit_code(tapped)
-
-
-def _check_address(listen: str) -> None:
-    try:
-        parse_address(listen)
-    except ValueError as error:
-        raise PlanError(str(error)) from error
 
 
 def _exit_code(tapped: TappedRun) -> ExitCode:
