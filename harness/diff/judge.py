@@ -22,7 +22,7 @@ _VALUE_CHARACTERS: Final = 160
 EXTERNAL: Final = "external:"
 """The beginning of the spec of a broker that need not be Kafka."""
 CONFORMS_REASON: Final = "every answer is as the script expects and as the reference gives it"
-CLAIM_IS_TRUE: Final = "; what the scenario itself claims is true"
+CLAIM_IS_TRUE: Final = "; what the script pins is true"
 ALONE_REASON: Final = "every answer is as the script expects"
 
 

@@ -60,7 +60,7 @@ def test_a_difference_says_which_setting_that_the_script_needs_was_assumed() -> 
 def test_a_difference_from_the_reference_says_so() -> None:
     events = spoilt(trace(), 7, lambda fields: fields.update(generation_id=3))
     assert judged(events).judgement.reason.endswith(
-        "generation_id is 3, the reference gives 1; what the scenario itself claims is true"
+        "generation_id is 3, the reference gives 1; what the script pins is true"
     )
 
 

@@ -28,7 +28,7 @@ from harness.report.model.run_data import PageLimit, Run, ScriptPage
 from harness.results.status import NEEDS_ATTENTION, status_of
 from harness.trace.canonical import Json, canonical_json, error_codes_in
 from harness.trace.events import Event, EventKind
-from harness.trace.schema import TraceError, parsed_json
+from harness.trace.schema import TraceError, json_object, parsed_json
 
 FLOW_LENGTH_MAX: Final = 260
 """Fields that are equal on both sides and together not longer than this flow in one paragraph."""
@@ -188,11 +188,24 @@ def _steps(
 
     If it was not compared with an oracle, which is on the left, both sides are the conversation.
     """
-    by_step = {index: tuple(members) for index, members in groupby(rows, key=lambda row: row.step)}
+    by_step = {index: _longest_starved([*some]) for index, some in groupby(rows, key=lambda row: row.step)}
     for index in (*by_step, *sorted({each.step for each in recorded} - by_step.keys())):
         here = [each for each in recorded if each.step == index]
         events = _events(by_step.get(index, ()), here, is_compared=is_compared, is_whole=is_whole)
         yield StepRows(index, list(events))
+
+
+def _longest_starved(rows: Sequence[AlignedEvents]) -> Sequence[AlignedEvents]:
+    """Return a step's rows with only the longest of its starved stretches: a long wait has hundreds."""
+    starved = [row for row in rows if row.known.kind == EventKind.STARVED]
+    longest = max(starved, key=lambda row: _figures(row.known).get("starved_ms", 0.0), default=None)
+    return [row for row in rows if row is longest or row.known.kind != EventKind.STARVED]
+
+
+def _figures(starved: Event) -> Mapping[str, float]:
+    """Return the figures of a starved stretch that could be taken."""
+    figures = json_object(starved.fields or "{}", where="the figures of a starved stretch")
+    return {name: value for name, value in figures.items() if value is not None}
 
 
 def _events(
@@ -249,16 +262,10 @@ def _flows(row: AlignedEvents, fields: Iterable[FieldRow]) -> bool:
 
 
 def _shown(side: Event | None) -> str | None:
-    """Return the canonical fields, which are compared, or else the fields as received.
-
-    Of a starved stretch, figures that could not be taken are left out.
-    """
-    fields = (side.canonical or side.fields) if side else None
-    if fields is None or side is None or side.kind != EventKind.STARVED:
-        return fields
-    figures = parsed_json(fields, where="the figures of a starved stretch")
-    assert isinstance(figures, dict)
-    return canonical_json({name: value for name, value in figures.items() if value is not None})
+    """Return the canonical fields, which are compared, or else the fields as received."""
+    if side is None or side.kind != EventKind.STARVED:
+        return (side.canonical or side.fields) if side else None
+    return canonical_json({**_figures(side)})
 
 
 def _cell(side: Event) -> EventCell:
