@@ -91,9 +91,9 @@ def _inflated(file: BinaryIO, path: Path) -> Iterator[bytes]:
     if not (begin := file.read(_FRAME_HEADER_BYTES_MAX)):
         return
     file.seek(0)
-    size = due = 0
+    size, due, is_cut = 0, None, False
     try:
-        due = zstd.get_frame_info(begin).decompressed_size or 0
+        due = zstd.get_frame_info(begin).decompressed_size
         reader = zstd.ZstdFile(file)
         while block := reader.read1(_BLOCK_BYTES):
             size += len(block)
@@ -101,10 +101,12 @@ def _inflated(file: BinaryIO, path: Path) -> Iterator[bytes]:
                 raise TraceError(f"{path}: inflates to more than {_INFLATED_BYTES_MAX >> 20} MiB")
             yield block
     except EOFError:
-        pass  # what grew was cut, and what was compressed as a whole is too small
+        is_cut = (
+            True  # what grew was cut, and what was compressed as a whole is too small, unless it was empty
+        )
     except zstd.ZstdError as error:
         raise TraceError(f"{path}: damaged, or not compressed with zstd: {error}; {_RESTORE}") from error
-    if size < due:
+    if due is not None and (size < due or (is_cut and due == 0)):
         raise TraceError(f"{path}: cut short: {size} bytes are left of {due}; {_RESTORE}")
 
 

@@ -37,11 +37,11 @@ def log_of_leader(
     if leader is None or leader.node_id != broker.node.node_id:
         return Errors.NOT_LEADER_OR_FOLLOWER
     if topic.name == OFFSETS_TOPIC:
-        return offsets_log_of_leader(broker, partition.partition)
+        return _offsets_log(broker, partition.partition)
     return broker.topics.logs.log(partition)
 
 
-def offsets_log_of_leader(broker: Broker, partition: int) -> PartitionLog | Errors:
+def _offsets_log(broker: Broker, partition: int) -> PartitionLog | Errors:
     """Return a partition's log up to its latest record; KAFKA_STORAGE_ERROR if a record cannot be encoded.
 
     A Fetch that waits for more is answered at its timeout: the coordinator's log does not notify of writes.

@@ -304,3 +304,12 @@ def test_a_run_id_is_used_once(tmp_path: Path) -> None:
 
     with pytest.raises(TraceError, match="a run of that id"):
         RunFolder.create(tmp_path, "run-1")
+
+
+def test_a_file_of_no_records_that_was_cut_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "differences.jsonl.zst"
+    write_records(path, [])
+    assert read_records(Judgement, path) == ()
+    path.write_bytes(path.read_bytes()[:6])
+    with pytest.raises(TraceError, match="cut short"):
+        read_records(Judgement, path)
