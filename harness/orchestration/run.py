@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -157,6 +158,7 @@ def report(
         return rendered
     from harness.spark.archive import Archive  # noqa: PLC0415 - likewise
 
+    import_module("harness.spark.trend")  # by one thread: of two, one may see it half imported
     root = Archive(root=archive or folder.path.parent / ARCHIVE)
     with _beside(partial(archive_and_build_trend, folder, root, master=spark_master), progress) as trend:
         rendered = _rendered(render_all(folder.path, allure=allure))
