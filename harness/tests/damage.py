@@ -34,7 +34,7 @@ CAPTURED: Final = "captured"
 CLIENTS: Final = ("clients/position/seek", "--client", "confluent-kafka")
 REFUSED: Final = frozenset({ExitCode.BAD_DATA, ExitCode.NO_INPUT, ExitCode.CONFIGURATION, ExitCode.USAGE})
 _TIMES: Final = re.compile(r"\b\d+(\.\d+)? m?s\b|/tmp/\S+|\d{4}-\d\d-\d\d[T ]\S+")
-_PROGRESS: Final = re.compile(r"^(report: |(trend|matrix): (packing|reading|table) ).*(\n|\Z)", re.MULTILINE)
+_PROGRESS: Final = re.compile(r"(?m)^(\d+ s: |report: |(trend|matrix): (packing|reading|table) ).*(\n|\Z)")
 """What is told of tables and pages as they are made: which lines, and in which order, hangs on the speed."""
 _BEAT: Final = re.compile(r"[⠀-⣿]")
 """What a progress display turns, while a command works."""
