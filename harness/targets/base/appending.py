@@ -72,7 +72,9 @@ _VALUE_VERSION: Final = 3
 
 
 async def lengthen_log(session: BrokerSession) -> None:
-    """Write the records, so that the coordinator's next load takes a second or more.
+    """Write so many records that the coordinator's next load takes a second or more.
+
+    They compress to almost nothing: all are the same offset of a group that no scenario uses.
 
     Raises:
         TargetError: the broker does not accept them.
