@@ -75,3 +75,13 @@ def test_figures_of_a_starved_stretch_that_could_not_be_taken_are_left_out(tmp_p
     starved = Act(step=STEP, actor="ana", kind="starved", api=None, version=None, content=figures)
     (row,) = rows(tmp_path, acts=(*conversation()[:STEP], starved))
     assert [(field.key, field.target) for field in row.fields] == [("starved_ms", "8.5")]
+
+
+def test_of_the_starved_stretches_of_a_step_the_longest_is_shown(tmp_path: Path) -> None:
+    stretches = [
+        Act(step=STEP, actor="ana", kind="starved", api=None, version=None, content={"starved_ms": ms})
+        for ms in (8.5, 20.0, 5.0)
+    ]
+    shown = rows(tmp_path, acts=(*conversation()[:STEP], AGAIN, *stretches))
+    assert [reported(row)[0] for row in shown] == ["unsolicited", "starved"]
+    assert [field.target for field in shown[1].fields] == ["20.0"]
